@@ -2,8 +2,8 @@ package io.kvsep.internal.memtable;
 
 import io.kvsep.internal.memory.Region;
 
-/** Predicate over the entries of a memtable. */
+/** Test of an entry. */
 public interface EntryTest {
-  /** Tests the entry whose stored key is at {@code keyOffset} of the arena. */
+  /** The stored key is at {@code keyOffset} of the arena. */
   boolean test(Region arena, long keyOffset, int keyLength, long tag);
 }

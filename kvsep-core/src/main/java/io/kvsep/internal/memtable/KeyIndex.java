@@ -8,44 +8,44 @@ import java.util.concurrent.atomic.LongAdder;
 
 /**
  * Hash index over the key nodes of a skip list. A lookup costs one or two cache lines, a search
- * about a dozen. The index costs a sixth of an insert. So it is given up, unless the list defers,
- * if keys were rarely looked up by the time it must grow.
+ * about a dozen. The index costs a sixth of an insert, so unless the list defers it is given up if
+ * keys were rarely looked up by the time it must grow.
  *
- * <p>A few tables, each larger than the previous one; nothing is moved, so no insert takes long.
- * The first is sized by the keys of the previous memtable. Open addressing with linear probing, no
- * removal. A slot is four bytes, 0 if empty:
+ * <p>Grows by adding a larger table instead of rehashing, so no insert takes long. The previous
+ * memtable determines the size of the first table. Open addressing with linear probing, no removal.
+ * A slot is four bytes, 0 if empty:
  *
  * <pre>
  * upper bits   of the key's hash, so that other keys are rarely compared
  * lower bits   offset of the node divided by eight, as many as the arena's length needs
  * </pre>
  *
- * <p>Thread safe: one thread may put while any number of threads find. A node is put before it is
- * linked into the list, so a key that is not found was absent.
+ * <p>Thread safe: one thread may put while any number find. A node is put before it is linked, so a
+ * key not found was absent.
  */
 final class KeyIndex {
   private static final int SLOT_BYTES = 4;
   private static final int SLOTS_MIN = 16;
 
-  /** Most slots of the first table if the number of keys is unknown, so that it stays cached. */
+  /** Limit if the number of keys is unknown, so that the table stays cached. */
   private static final int SLOTS_FIRST_MAX = 1 << 14;
 
   private static final int GROWTH = 4;
   private static final int TABLES_MAX = 4;
 
   /**
-   * Without the additional table, of half the maximum size, a deferring memtable of tiny entries
+   * The additional table has half the maximum size; otherwise a deferring memtable of tiny entries
    * would be sorted by the insert that finds the others full.
    */
   private static final int TABLES_NEEDED_MAX = TABLES_MAX + 1;
 
   /**
    * Limit of slots with equal hash bits. Only crafted keys exceed it; the index is then given up,
-   * because searches handle them as fast as others.
+   * because searches are as fast as usual.
    */
   private static final int ALIKE_MAX = 64;
 
-  /** Keeps the first table of a small arena small, so that it grows too. */
+  /** So that the index of a small arena grows too. */
   private static final int SLOTS_PER_FIRST = 64;
 
   /** Arena bytes for each slot of the largest table. */
@@ -59,10 +59,11 @@ final class KeyIndex {
 
   private volatile Region[] tables;
 
-  /** Whether all nodes were put. */
   private volatile boolean complete = true;
 
-  /** Free slots of the newest table. As the next two, accessed only by the putting thread. */
+  /**
+   * Free slots of the newest table. This and the next two are accessed only by the putting thread.
+   */
   private int room;
 
   private long keys;
@@ -80,21 +81,17 @@ final class KeyIndex {
     this.tables = new Region[] {newTable(Math.max(first, powerOfTwo(expectedKeys * 3 / 2)))};
   }
 
-  /** Whether a key that is not found is absent. */
+  /** Whether all keys can be found. */
   boolean isComplete() {
     return complete;
   }
 
-  /**
-   * Estimated keys of the next index. Called by the putting thread.
-   *
-   * @param needed as for {@link #put}
-   */
+  /** Estimated keys of the next index. */
   long expectedKeys(boolean needed) {
     return needed || isOfUse() ? keys : 0;
   }
 
-  /** An entry came for a known key. Called by the putting thread. */
+  /** Counts an overwrite as a use. */
   void overwritten() {
     overwrites++;
   }
@@ -109,7 +106,7 @@ final class KeyIndex {
     return probe(hash, nodes, key, offset, length);
   }
 
-  /** As {@link #find}, not counted as a lookup. Called by the putting thread. */
+  /** Like {@link #find}, but not counted as a lookup. */
   int probe(long hash, Nodes nodes, Region key, long offset, int length) {
     if (!complete) {
       return SkipList.NULL;
@@ -134,8 +131,7 @@ final class KeyIndex {
   /**
    * Puts the node of a new key.
    *
-   * @param needed whether the list has no other way to find nodes, so that the index is kept
-   *     regardless of use
+   * @param needed whether the list cannot find nodes without the index
    * @return false if the index must be given up
    */
   boolean put(long hash, int node, boolean needed) {
@@ -164,7 +160,6 @@ final class KeyIndex {
     return true;
   }
 
-  /** Makes every lookup miss. Called by the putting thread. */
   void giveUp() {
     complete = false;
   }
@@ -196,7 +191,7 @@ final class KeyIndex {
       tables = more;
       return true;
     } catch (OutOfMemoryError e) {
-      // The entry is committed already; searches find it.
+      // The entry is committed; searches find it.
       return false;
     }
   }
@@ -204,7 +199,7 @@ final class KeyIndex {
   private Region newTable(long wanted) {
     long slots = Math.min(slotsMax, wanted);
     Region table = ledger.allocate(MemoryPurpose.MEMTABLE, slots * SLOT_BYTES);
-    // A load factor of at most 7/8 ends probes for absent keys soon.
+    // A load factor of at most 7/8 keeps probes for absent keys short.
     room = (int) (slots - slots / 8);
     return table;
   }

@@ -13,14 +13,13 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Index entries of the newest part of the log, sorted on the first walk, and the deleted ranges.
- * Owns its arena until {@link #free}; the ranges are on the heap.
+ * Index entries and deleted ranges of the newest part of the log. Owns its arena until {@link
+ * #free}; the ranges are on the heap.
  *
- * <p>Thread safe: one thread at a time may insert while any number of threads read, see {@link
- * SkipList}.
+ * <p>Thread safe: one thread at a time may insert while any number read, see {@link SkipList}.
  */
 public final class Memtable {
-  /** Deleted ranges may take as much heap as the arena has bytes, within these bounds. */
+  /** Ranges may take as much heap as the arena has bytes, within these bounds. */
   private static final long RANGE_BYTES_MIN = 1 << 20;
 
   private static final long RANGE_BYTES_MAX = 8 << 20;
@@ -28,7 +27,7 @@ public final class Memtable {
   /** Memtables after a walked one that sort on insert. */
   private static final int ORDERED_BEHIND = 16;
 
-  /** Sorted within a fraction of a millisecond. */
+  /** Entries of this size are sorted within a fraction of a millisecond. */
   private static final long UNORDERED_BYTES_MAX = 64 << 10;
 
   private final Region arena;
@@ -36,13 +35,16 @@ public final class Memtable {
   private final KeyIndex index;
   private final SkipList list;
 
-  /** Memtables in a row, including this one, that sort on insert. */
+  /** Memtables, including this one, that still sort on insert; 0 if this one defers. */
   private final int orderedLeft;
 
   private final LogPosition logStart;
   private final AtomicLong entryCount = new AtomicLong();
 
-  /** Separate from the count, which each insert changes, because every lookup reads it. */
+  /**
+   * Separate from {@link #entryCount} because every lookup reads it and every insert changes the
+   * count.
+   */
   private volatile boolean empty = true;
 
   private final AtomicLong tombstoneCount = new AtomicLong();
@@ -56,15 +58,11 @@ public final class Memtable {
   private final long firstMark;
   private final AtomicLong newestSequence = new AtomicLong();
 
-  /** Scratch space of an inserting thread. Not thread safe. */
   public static final class Splice {
     private final SkipList.Splice list = new SkipList.Splice();
   }
 
   /**
-   * Creates a memtable without a predecessor.
-   *
-   * @param arenaBytes capacity, reserved at once
    * @param logStart where log replay starts if this memtable is lost
    * @param seed decides the tower heights
    */
@@ -73,7 +71,7 @@ public final class Memtable {
   }
 
   /**
-   * Creates a memtable. Called by the thread that inserts into {@code before}.
+   * Called by the thread that inserts into {@code before}.
    *
    * @param before predecessor, whose use predicts that of this one
    */
@@ -123,7 +121,7 @@ public final class Memtable {
       add(tombstoneCount, 1);
     }
     newestSequence.setRelease(Tag.sequence(entry.tag));
-    // Last: a thread that sees the entry before this mark sees the sequence number too.
+    // Last, so that a thread that sees the mark sees the sequence number too.
     list.complete();
     return true;
   }
@@ -162,7 +160,7 @@ public final class Memtable {
   }
 
   /**
-   * Node of the newest entry of {@code key} with a tag of at most {@code seekTag}; 0 if none.
+   * Node of the newest entry with a tag of at most {@code seekTag}; 0 if none.
    *
    * @param keyHash {@link io.kvsep.internal.memory.KeyHash#of} of the key
    */
@@ -171,16 +169,16 @@ public final class Memtable {
   }
 
   /**
-   * Separates earlier inserts from later ones, see {@link #anySince}. Requires inserts by one
-   * thread at a time, in the order of sequence numbers.
+   * Separates earlier inserts from later ones for {@link #anySince}. Requires inserts in the order
+   * of sequence numbers.
    */
   public long mark() {
     return list.completed();
   }
 
   /**
-   * At least the sequence number of every entry before an earlier mark, and of every deleted range
-   * whose insert is complete.
+   * At least the sequence number of every entry before a mark taken earlier, and of every deleted
+   * range completely inserted.
    */
   public long newestSequence() {
     return newestSequence.getAcquire();
@@ -191,7 +189,7 @@ public final class Memtable {
     return list.anyBetween(mark, list.completed(), test);
   }
 
-  /** As {@link #anySince}, for all entries. */
+  /** Like {@link #anySince}, for all entries. */
   public boolean any(EntryTest test) {
     return anySince(firstMark, test);
   }
@@ -200,7 +198,7 @@ public final class Memtable {
     return nodes.tag(node);
   }
 
-  /** Sets tag and payload of the position to those of a node. */
+  /** Sets tag and payload of {@code at}. */
   public void read(int node, Position at) {
     nodes.read(node, at);
   }
@@ -214,9 +212,7 @@ public final class Memtable {
     return index.expectedKeys(list.isDeferring());
   }
 
-  /**
-   * Whether the next insert may have to sort many entries first. Called by the inserting thread.
-   */
+  /** Whether the next insert may sort many entries first. Called by the inserting thread. */
   public boolean insertMayTakeLong() {
     return list.isDeferring()
         && list.isOrderWanted()
@@ -257,14 +253,14 @@ public final class Memtable {
     return nodes.allocatedBytes();
   }
 
-  /** Estimated arena bytes of the entries in addition to keys and payloads. */
+  /** Estimated bytes besides keys and payloads. */
   public static long arenaOverhead(long entries) {
     return Nodes.overheadBytes() + entries * Nodes.overheadOfEach();
   }
 
   /**
-   * An iterator over all completely inserted entries; it may also see later ones. The first
-   * iterator may have to sort all entries, about 0.25 µs each.
+   * Covers all completely inserted entries, and perhaps later ones. The first iterator may have to
+   * sort all entries, about 0.25 µs each.
    */
   public InternalIterator iterator() {
     list.wantOrder();
@@ -276,7 +272,7 @@ public final class Memtable {
     list.prepareOrder();
   }
 
-  /** Frees the arena. No thread may read it any more. */
+  /** No thread may read the arena any more. */
   public void free() {
     // Marks may outlive the memtable.
     ranges = MemtableRanges.NONE;

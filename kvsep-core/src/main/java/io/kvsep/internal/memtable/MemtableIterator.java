@@ -5,7 +5,7 @@ import io.kvsep.internal.iterator.Position;
 import io.kvsep.internal.iterator.PrefetchSink;
 import io.kvsep.internal.memory.Region;
 
-/** Iterates over a skip list; a step back is a search, O(log n). */
+/** A step back is a search, O(log n). */
 final class MemtableIterator extends InternalIterator {
   private final SkipList list;
   private final Nodes nodes;
@@ -47,7 +47,7 @@ final class MemtableIterator extends InternalIterator {
     stand(list.findBefore(nodes.arena(), here.keyOffset, here.keyLength, here.tag));
   }
 
-  /** Follows the list, which also brings the next nodes into the processor caches. */
+  /** Following the list also brings the next nodes into the processor caches. */
   @Override
   public void foresee(PrefetchSink sink) {
     long at = position;

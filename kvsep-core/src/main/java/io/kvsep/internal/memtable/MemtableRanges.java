@@ -12,29 +12,29 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Immutable set of the ranges deleted in a memtable. Deletes arrive in the order of their sequence
- * numbers and form runs: a run is one delete, or two neighbouring runs of equal size. So n deletes
- * form at most log2(n) + 1 runs, and adding one works like incrementing a binary number.
+ * Immutable set of deleted ranges. Deletes arrive in the order of sequence numbers and form runs: a
+ * run is one delete, or two neighbouring runs of equal size. So n deletes form at most log2(n) + 1
+ * runs, like the digits of a binary number.
  *
- * <p>Fragments are computed lazily: the first reader that needs a run merges those of its halves,
- * keeping the newest delete of each key. The run caches them, and its halves drop theirs. A reader
- * at a sequence number within a run descends into the halves.
+ * <p>The first reader that needs a run merges the fragments of its halves, keeping the newest
+ * delete of each key. The run caches the result, and its halves drop theirs. A reader at a sequence
+ * number within a run descends into the halves.
  *
- * <p>Thread safe. Two readers may fragment the same run concurrently.
+ * <p>Thread safe. Two readers may merge the same run concurrently.
  *
- * <p>Cost: {@link #plus} is O(1) amortised; a lookup is one binary search per run. Fragmenting is
- * O(log n) per delete in total, for any mix of deletes and lookups. At most two fragments per
- * delete, on the heap.
+ * <p>Cost: {@link #plus} is O(1) amortised; a lookup is one binary search per run. Merging is O(log
+ * n) per delete in total, for any mix of deletes and lookups. At most two fragments per delete, on
+ * the heap.
  */
 public final class MemtableRanges {
   public static final MemtableRanges NONE = new MemtableRanges(null);
 
-  /** Estimated heap of a delete without its keys: the run, its share of larger runs, fragments. */
+  /** Run, share of larger runs, and fragments of a delete. */
   private static final int OVERHEAD_BYTES = 200;
 
   private static final byte[] NO_KEY = {};
 
-  /** Each run links to the next older one. */
+  /** Links to the next older run, and so on. */
   private final @Nullable Run newest;
 
   private MemtableRanges(@Nullable Run newest) {
@@ -90,7 +90,7 @@ public final class MemtableRanges {
       return Objects.requireNonNull(older);
     }
 
-    /** The fragments, not cached if computed. */
+    /** Does not cache what it computes. */
     RangeTombstones cut() {
       RangeTombstones known = fragments;
       if (known != null) {
@@ -101,7 +101,7 @@ public final class MemtableRanges {
           : newer().cut().over(older().cut());
     }
 
-    /** The fragments, cached from now on. */
+    /** Caches what it computes. */
     RangeTombstones fragments() {
       RangeTombstones cut = cut();
       if (fragments == null && !isSingle()) {
@@ -162,9 +162,9 @@ public final class MemtableRanges {
   /**
    * A copy with one more delete.
    *
-   * @param from first stored key deleted; retained
+   * @param from first stored key; retained
    * @param to first stored key after the range; retained
-   * @param sequence higher than those of all earlier deletes
+   * @param sequence higher than all earlier ones
    */
   MemtableRanges plus(byte[] from, byte[] to, long sequence) {
     if (newest != null && sequence <= newest.newestSequence) {
@@ -180,7 +180,7 @@ public final class MemtableRanges {
     return new MemtableRanges(run);
   }
 
-  /** Estimated heap bytes of a range delete. */
+  /** Estimated heap. */
   static long bytes(byte[] from, byte[] to) {
     return OVERHEAD_BYTES + from.length + (long) to.length;
   }
@@ -212,8 +212,8 @@ public final class MemtableRanges {
   }
 
   /**
-   * Passes all deletes at or below {@code sequence} in a few parts, newest first. A part holds only
-   * the newest of its deletes per key.
+   * Passes all deletes at or below {@code sequence} in a few parts, newest first; a part holds only
+   * its newest delete of each key.
    */
   public void forEachPart(long sequence, Consumer<RangeTombstones> action) {
     for (Run run = newest; run != null; run = run.next) {
@@ -221,7 +221,7 @@ public final class MemtableRanges {
     }
   }
 
-  /** Whether the test, given both ends of a range, holds for a delete above a sequence. */
+  /** Whether the test holds for the ends of any delete above a sequence number. */
   public boolean anyAbove(long sequence, BiPredicate<byte[], byte[]> test) {
     for (Run run = newest; run != null && run.newestSequence > sequence; run = run.next) {
       if (run.anyAbove(sequence, test)) {
@@ -232,8 +232,8 @@ public final class MemtableRanges {
   }
 
   /**
-   * The deletes that readers at the boundaries, or above all, can distinguish: for each key the
-   * newest delete between two boundaries, the upper one inclusive.
+   * The deletes that readers at or above the boundaries can distinguish: for each key the newest
+   * delete between two boundaries, upper one inclusive.
    *
    * @param boundaries sequence numbers, ascending
    */

@@ -4,9 +4,9 @@ import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 
 /**
- * Sorts nodes by key, approximately: by the first eight bytes after the common prefix, then groups
- * of equal bytes again. Keys that differ only in trailing zeros keep their write order, and so may
- * keys when very many share a prefix. Callers must compare.
+ * Sorts nodes by key, approximately: by the first eight bytes after the common prefix, then
+ * recursively within groups of equal bytes. Keys that differ only in trailing zeros keep their
+ * write order, and so may keys if very many share a prefix. Callers must compare.
  */
 final class NodeSort {
   /** Minimum temporary heap per node; the maximum is twice that. */
@@ -16,16 +16,12 @@ final class NodeSort {
   static final int NODES_MAX =
       (int) Math.min(1 << 19, Runtime.getRuntime().maxMemory() / 24 / BYTES_PER_NODE);
 
-  /** Nodes prefetched at once. */
   private static final int TOUCHED = 32;
 
-  /** Maximum move that corrects the order of words with equal prefix bits. */
+  /** Limit of an insertion step. */
   private static final int MOVED_MAX = 16;
 
-  /**
-   * Limit of the recursion on equal prefixes. Only crafted keys exceed it, for example each a
-   * prefix of the next.
-   */
+  /** Only crafted keys exceed it, for example each a prefix of the next. */
   private static final int DEPTH_MAX = 8;
 
   private static final int NODE_BYTES_MIN = 16;
@@ -37,17 +33,15 @@ final class NodeSort {
   /** Eight bytes of each key; with the sign bit flipped, signed order is byte order. */
   private final long[] prefixes;
 
-  /** Leading bits of a prefix, followed by the node's index in the range. */
+  /** Leading bits of a prefix, then the node's index in the range. */
   private final long[] words;
 
   private final int count;
   private int touchedTo;
 
   /**
-   * Sorts the next key nodes of a walk, at most {@link #NODES_MAX}.
-   *
-   * @param from current position of the walk
-   * @param to end of the walk
+   * Sorts the next key nodes of a walk at {@code from} that ends at {@code to}, at most {@link
+   * #NODES_MAX}.
    */
   NodeSort(Nodes nodes, Nodes.Walk walk, long from, long to) {
     this.nodes = nodes;
@@ -78,7 +72,7 @@ final class NodeSort {
     return sorted[i];
   }
 
-  /** Prefetches several nodes and entries, because neighbours are scattered over the arena. */
+  /** Prefetches several at once, because neighbours are scattered over the arena. */
   private void touch() {
     int end = Math.min(count, touchedTo + TOUCHED);
     for (int i = touchedTo; i < end; i++) {
@@ -91,8 +85,7 @@ final class NodeSort {
   }
 
   /**
-   * @param known leading bytes that the keys of the range are known to share
-   * @param depth recursion depth
+   * @param known leading bytes that the keys of the range share at least
    */
   private void sort(int from, int to, int known, int depth) {
     int common = commonBytes(from, to, known);
@@ -123,7 +116,7 @@ final class NodeSort {
     }
   }
 
-  /** Insertion step by full prefix, because a word holds only part of it. */
+  /** Insertion step by full prefix, because a word holds only its leading bits. */
   private void moveDown(int i, int from, int bits) {
     long places = (1L << bits) - 1;
     long word = words[i];
@@ -139,7 +132,7 @@ final class NodeSort {
     words[at] = word;
   }
 
-  /** Sorts groups of equal prefixes again; the words now hold the full prefixes. */
+  /** Requires the full prefixes in {@link #words}. */
   private void sortAlike(int from, int to, int common, int depth) {
     int begin = from;
     for (int i = from + 1; i <= to; i++) {

@@ -9,15 +9,14 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The entries of a memtable and their nodes, in insertion order in its arena. Nodes link to each
- * other by offset, without an object per entry.
+ * The entries of a memtable and their nodes, in insertion order in its arena. Links are offsets.
  *
- * <p>Thread safe: one thread may {@link #write} while any number of threads read published nodes. A
- * node is complete before it is published. After that, only its tower, the upper bit of its length
- * and the chain link of its entry change.
+ * <p>Thread safe: one thread may {@link #write} while any number read published nodes. A node is
+ * complete before it is published; later only its tower, the upper bit of its length and the chain
+ * link of its entry change.
  *
- * <p>Offset 0 is null. Entries grow from the start of the arena, 4-byte aligned, and nodes from its
- * end, 8-byte aligned, which keeps nodes close to each other. Little-endian:
+ * <p>Offset 0 is null. Entries grow from the start of the arena, 4-byte aligned; nodes grow from
+ * its end, 8-byte aligned, so they are close to each other. Little-endian:
  *
  * <pre>
  * entry    bytes  field
@@ -35,7 +34,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *                 0 at the end
  * </pre>
  *
- * <p>Elsewhere, a node is either kind.
+ * <p>Elsewhere, "node" means a key node or a version.
  */
 final class Nodes {
   static final int NULL = 0;
@@ -68,7 +67,7 @@ final class Nodes {
   /** Start of the nodes in the upper half, end of the entries in the lower half. */
   private final AtomicLong bounds;
 
-  /** The arena may be uncleared: each node is written completely before it is published. */
+  /** The arena may be uncleared. */
   Nodes(Region arena, long heightSeed) {
     this.arena = arena;
     this.heightSeed = heightSeed;
@@ -85,17 +84,16 @@ final class Nodes {
     return (int) now + arena.length() - (now >>> 32);
   }
 
-  /** Where the next entry and its node go; all earlier ones are before it. */
+  /** Where the next entry and its node go. */
   long position() {
     return bounds.getAcquire();
   }
 
-  /** Whether a node was written before {@code position} was current. */
+  /** Whether a node was written before {@link #position} was {@code position}. */
   static boolean isBefore(int node, long position) {
     return node >= (int) (position >>> 32);
   }
 
-  /** Whether {@code position} is at or before {@code other}. */
   static boolean isWithin(long position, long other) {
     return (int) position <= (int) other;
   }
@@ -105,7 +103,7 @@ final class Nodes {
     return Math.max(0, (int) to - (int) from);
   }
 
-  /** Iterates over entries in write order. Not thread safe. */
+  /** Walks entries in write order. Not thread safe. */
   final class Walk {
     private long node;
     private int at;
@@ -143,7 +141,6 @@ final class Nodes {
       return ofVersion ? arena.getInt(node + VERSION_KEY_NODE) : (int) node;
     }
 
-    /** Position after all visited entries. */
     long position() {
       return node << 32 | at;
     }
@@ -153,7 +150,7 @@ final class Nodes {
     arena.touch(node, Integer.BYTES);
   }
 
-  /** Reads the node, which should be prefetched before. */
+  /** Reads the node, so prefetch that first. */
   void touchEntry(int node) {
     long entry = entry(node);
     arena.touch(entry, (int) Math.min(TOUCHED_BYTES, arena.length() - entry));
@@ -176,7 +173,7 @@ final class Nodes {
     return entry(keyNode) + (long) ENTRY_HEADER_BYTES;
   }
 
-  /** Sets tag and payload of the position to those of a node. */
+  /** Sets tag and payload of {@code at}. */
   void read(int node, Position at) {
     long entry = entry(node);
     int lengthWord = arena.getInt(entry + ENTRY_PAYLOAD_LENGTH);
@@ -213,13 +210,12 @@ final class Nodes {
     return arena.getInt(node);
   }
 
-  /** Average bytes of an entry without key and payload. */
+  /** Average without key and payload. */
   static int overheadOfEach() {
-    // A version takes three bytes less than a key node, and no key.
+    // A version takes three bytes less, and no key.
     return ENTRY_HEADER_BYTES + 3 + NODE_HEADER_BYTES + 8 * 4 / 3 + 1;
   }
 
-  /** Arena bytes that are never available to entries. */
   static int overheadBytes() {
     return FIRST_FREE;
   }
@@ -246,7 +242,7 @@ final class Nodes {
     long entryBytes = entryBytes(keyLength, payloadLength);
     long now = bounds.getPlain();
     long at = (int) now;
-    // The height depends only on the entry's offset, so no generator is needed.
+    // The entry's offset decides the height.
     long node = (now >>> 32) - (ofVersion ? VERSION_BYTES : keyNodeBytes(at));
     if (entryBytes > node - at) {
       return NULL;

@@ -10,47 +10,45 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A skip list (W. Pugh, 1990; insert-only, so readers need no locks) of keys, each with a {@link
- * VersionChain}, made of {@link Nodes}. Overwrites extend only the chain.
+ * A skip list (W. Pugh, 1990) of keys, each with a {@link VersionChain}, made of {@link Nodes}.
+ * Insert-only, so readers need no locks. Overwrites extend only the chain.
  *
  * <p>A list may start <em>deferring</em>: new key nodes are only put into the index, without a
- * search. When a caller first needs order, all of them are linked in one sorted pass, which takes a
- * fraction of the time. From then on, inserts link.
+ * search. When a caller first needs order, they are linked in one sorted pass, which takes a
+ * fraction of the time. The next insert ends deferring.
  *
- * <p>Thread safety: one thread may insert while any number of threads read. Only linking deferred
- * nodes takes a lock: callers that need order wait for it, and so does the next insert. Another
- * thread may take over inserting if the previous one's writes are visible to it.
+ * <p>Thread safety: one thread may insert while any number read. Only linking deferred nodes takes
+ * a lock; callers that need order and the next insert wait for it. Another thread may take over
+ * inserting if it sees the writes of the previous one.
  *
  * <p>Invariants:
  *
  * <ol>
- *   <li>I1: A node is complete before the write that links it into level 0 or a chain, or puts it
- *       into the index.
+ *   <li>I1: A node is complete before it is linked into level 0 or a chain, or put into the index.
  *   <li>I2: No version in a chain is older than the key node. A key has several nodes only if an
- *       older version came after a newer one; then the node with the higher tag came first, and its
- *       whole chain is newer than that of the next node.
- *   <li>I3: Each level is sorted in internal order; level n+1 holds a subset of level n. A node may
- *       briefly be linked in level n and not in n+1, which only slows searches.
+ *       older version was inserted after a newer one; then the node with the higher tag was
+ *       inserted first, and its whole chain is newer than the next node's.
+ *   <li>I3: Each level is sorted in internal order; level n+1 holds a subset of level n. A node is
+ *       linked from level 0 upwards; until all its levels are linked, searches are only slower.
  *   <li>I4: While the index is complete, a key node is in it before it is in the list. Nodes before
- *       {@link #ordered} are in the list. If there are others, the index is complete and holds
+ *       {@link #ordered} are in the list; if there are others, the index is complete and holds
  *       them, one per key.
  *   <li>I5: Links are written by the lock holder or, once nothing is deferred, by the inserting
  *       thread.
  *   <li>I6: Nothing is ever unlinked; memory is freed with the arena.
- *   <li>I7: A {@link Link} holds how many bytes the keys of its two nodes share, and the next bytes
- *       of the second.
+ *   <li>I7: A {@link Link} holds how many leading bytes the keys of its two nodes share, and the
+ *       next bytes of the second key.
  * </ol>
  *
- * <p>A position is a node with its key node.
+ * <p>A position is a key node (upper half) with a node.
  *
- * <p>A search knows how many bytes its key shares with the current node, which is smaller. If that
- * node shares more bytes with the next node, the next node is smaller too; if fewer, it is bigger;
- * if equally many, the link's bytes almost always decide. So a search reads nodes, a small part of
- * the memory, and rarely entries. (The idea is that of string sorting with longest common
- * prefixes.)
+ * <p>A search knows how many bytes its key shares with the current, smaller node. If that node
+ * shares more bytes with the next node, the next node is smaller too; if fewer, bigger; if equally
+ * many, the link's bytes almost always decide. So a search reads nodes and rarely entries. (As in
+ * string sorting with longest common prefixes.)
  *
- * <p>For this, keys compare as if followed by infinitely many zeros; keys that differ only in
- * trailing zeros are compared in full. Shared bytes are counted up to {@link #SHARED_MAX}.
+ * <p>Here keys compare as if followed by infinitely many zeros; those that differ only in trailing
+ * zeros are compared in full. Shared bytes are counted up to {@link #SHARED_MAX}.
  */
 final class SkipList {
   static final int NULL = Nodes.NULL;
@@ -58,10 +56,10 @@ final class SkipList {
 
   private static final int SHARED_MAX = 255;
 
-  /** Flag in comparison results, above any shared byte count. */
+  /** Flag above any number of shared bytes. */
   private static final int LESS = 256;
 
-  /** Value of {@link #ordered} once inserts link. */
+  /** Value of {@link #ordered} once deferring has ended. */
   private static final long ALL = Integer.MAX_VALUE;
 
   private final Nodes nodes;
@@ -69,7 +67,7 @@ final class SkipList {
   private final VersionChain versions;
   private final KeyIndex index;
 
-  /** Levels in use; only grows. A reader that sees an old value walks lower levels. */
+  /** Levels in use; only grows. A reader that sees an old value starts lower. */
   private volatile int height = 1;
 
   private final AtomicLong completed;
@@ -77,7 +75,6 @@ final class SkipList {
   /** Nodes before it are in the list. Written under {@link #orderLock}. */
   private final AtomicLong ordered;
 
-  /** Held while deferred nodes are linked. */
   private final ReentrantLock orderLock = new ReentrantLock();
 
   private volatile boolean orderWanted;
@@ -86,7 +83,7 @@ final class SkipList {
   private boolean deferring;
 
   /**
-   * @param defers whether keys are linked only when a caller needs order
+   * @param defers whether to start deferring
    */
   SkipList(Nodes nodes, KeyIndex index, boolean defers) {
     this.nodes = nodes;
@@ -102,7 +99,6 @@ final class SkipList {
     return nodes;
   }
 
-  /** Position after the last complete insert. */
   long completed() {
     return completed.getAcquire();
   }
@@ -116,12 +112,11 @@ final class SkipList {
     return orderWanted;
   }
 
-  /** Called by the inserting thread. */
   boolean isDeferring() {
     return deferring;
   }
 
-  /** Links all completely inserted nodes. The next insert ends deferring. */
+  /** Links all completely inserted nodes, and makes the next insert end deferring. */
   void wantOrder() {
     if (!orderWanted) {
       orderWanted = true;
@@ -129,10 +124,7 @@ final class SkipList {
     order(completed());
   }
 
-  /**
-   * Whether the test holds for an entry between two positions, tried in insertion order. All of
-   * them must be complete.
-   */
+  /** Tests in insertion order. Inserts up to {@code to} must be complete. */
   boolean anyBetween(long from, long to, EntryTest test) {
     Nodes.Walk walk = nodes.new Walk(from, to);
     while (walk.next()) {
@@ -152,7 +144,7 @@ final class SkipList {
     /** Bytes that the new key shares with the predecessor. */
     private final int[] shared = new int[Nodes.HEIGHT_MAX];
 
-    /** Whether the node where the search ended may have the same key. */
+    /** Whether the node after the predecessors may have the same key. */
     private boolean sameKey;
   }
 
@@ -163,8 +155,8 @@ final class SkipList {
     long hash = indexed ? KeyHash.of(key, entry.keyOffset, entry.keyLength) : 0;
     int known = indexed ? index.probe(hash, nodes, key, entry.keyOffset, entry.keyLength) : NULL;
     boolean newest = known != NULL && nodes.tag(known) <= entry.tag;
-    // A newer version of a known key needs no order, but it ends deferring too: there may be no
-    // other inserts.
+    // A newer version needs no order, but ends deferring if order is wanted: there may be no other
+    // inserts.
     if (deferring && (orderWanted || (known != NULL && !newest))) {
       endDeferring();
     }
@@ -200,7 +192,7 @@ final class SkipList {
     return Nodes.bytesBetween(ordered.getAcquire(), completed());
   }
 
-  /** Does the work of {@link #wantOrder} ahead, unless another thread holds the lock. */
+  /** Like {@link #wantOrder} ahead of time; does nothing if another thread holds the lock. */
   void prepareOrder() {
     if (orderLock.tryLock()) {
       try {
@@ -225,7 +217,6 @@ final class SkipList {
     deferring = false;
   }
 
-  /** Links all nodes before {@code to}. */
   private void order(long to) {
     if (Nodes.isWithin(to, ordered.getAcquire())) {
       return;
@@ -255,7 +246,7 @@ final class SkipList {
     int last = NULL;
     for (int i = 0; i < sort.count(); i++) {
       int node = sort.node(i);
-      // A pass that failed may have linked it.
+      // Linked by an earlier pass that failed.
       if (!nodes.isLinked(node)) {
         linkBehind(last, node, splice);
         last = node;
@@ -274,12 +265,7 @@ final class SkipList {
     return walk.position();
   }
 
-  /**
-   * Links a node from the place of the node linked before, which is close if keys come in order: a
-   * finger search.
-   *
-   * @param last that node; {@link #NULL} for none
-   */
+  /** Links a node by a finger search from {@code last}, the node linked before or {@link #NULL}. */
   private void linkBehind(int last, int node, Splice splice) {
     long key = nodes.keyOffset(node);
     int length = nodes.keyLength(node);
@@ -294,15 +280,15 @@ final class SkipList {
   }
 
   /**
-   * Moves a splice from the place of {@code last} to that of a later key.
+   * Moves a splice from {@code last} to a later key.
    *
-   * @param shared bytes that the two keys share
+   * @param shared bytes that both share
    */
   private void advance(int last, int shared, long key, int length, long tag, Splice splice) {
     int levels = height;
     int lastHeight = nodes.height(last);
     for (int level = 0; level < levels; level++) {
-      // In sorted order, bytes shared by the first and third key are shared by the second.
+      // Of three sorted keys, bytes shared by the first and third are shared by the second.
       splice.before[level] = level < lastHeight ? last : splice.before[level];
       splice.shared[level] = level < lastHeight ? shared : Math.min(shared, splice.shared[level]);
     }
@@ -336,9 +322,7 @@ final class SkipList {
     return true;
   }
 
-  /**
-   * Node of the newest entry of the key with a tag of at most {@code tag}; {@link #NULL} if none.
-   */
+  /** Newest version of the key with a tag of at most {@code tag}; {@link #NULL} if none. */
   int find(Region key, long offset, int length, long hash, long tag) {
     int known = index.find(hash, nodes, key, offset, length);
     if (known == NULL && index.isComplete()) {
@@ -354,7 +338,7 @@ final class SkipList {
         : NULL;
   }
 
-  /** Whether a walk would find the node, not only an index lookup. */
+  /** Whether walks find the node too. */
   private boolean isShown(int keyNode) {
     return nodes.isLinked(keyNode) || Nodes.isBefore(keyNode, completed());
   }
@@ -426,8 +410,7 @@ final class SkipList {
   }
 
   /**
-   * The last node before the position, or the head, in the upper half; in the lower one the node
-   * found after it.
+   * Upper half: the last key node before the position, or the head. Lower half: the node after it.
    *
    * @param splice receives the predecessors
    */
@@ -436,11 +419,10 @@ final class SkipList {
   }
 
   /**
-   * Continues a search.
+   * Continues a search at {@code prev}.
    *
-   * @param prev a node before the position, or the head
-   * @param shared bytes that the key shares with it
-   * @param bigger a node known not to be before the position
+   * @param shared bytes that the key shares with {@code prev}
+   * @param bigger a node not before the position
    */
   private long descend(
       int prev,
@@ -457,7 +439,7 @@ final class SkipList {
     while (true) {
       long link = link(prev, level);
       int next = Link.next(link);
-      // Found to be bigger on the level above.
+      // A node found bigger on the level above needs no comparison.
       if (next != NULL && next != bigger) {
         int order = order(link, shared, more, key, offset, length, tag);
         if (order >= LESS) {
@@ -509,7 +491,7 @@ final class SkipList {
     int next = Link.next(link);
     int more = Link.nextBytes(key, offset, length, shared);
     int order = next == NULL ? 0 : order(link, shared, more, key, offset, length, tag);
-    // If it shares as many bytes with the next node as its predecessor did, the link is the same.
+    // If node and predecessor share equally many bytes with the next node, the link stays the same.
     boolean same = next == NULL || order == Link.shared(link);
     arena.putLong(Nodes.tower(node, level), same ? link : linkTo(next, order));
     arena.putLongRelease(Nodes.tower(prev, level), Link.of(node, shared, more));
@@ -518,7 +500,7 @@ final class SkipList {
   /**
    * Compares the target of a link with a key.
    *
-   * @param shared bytes that the key shares with the node that holds the link
+   * @param shared bytes shared by the key and the node with the link
    * @param more the key's next bytes
    * @return bytes shared by the target and the key, plus {@link #LESS} if the target is smaller
    */
@@ -539,7 +521,7 @@ final class SkipList {
     return compare(Link.next(link), key, offset, length, tag);
   }
 
-  /** As {@link #order}, by the full keys. */
+  /** Like {@link #order}, but by the full keys. */
   private int compare(int node, Region key, long offset, int length, long tag) {
     int nodeLength = nodes.keyLength(node);
     long nodeOffset = nodes.keyOffset(node);

@@ -3,12 +3,12 @@ package io.kvsep.internal.memtable;
 import io.kvsep.internal.memory.Region;
 
 /**
- * The versions of a key, from the newest down to the key node, which is the oldest. Each links to
- * the next older one and to a far older one, so that any of n versions is reached in O(log n) steps
- * (E. W. Myers, "An applicative random-access stack", 1983). {@link Nodes} has the layout.
+ * The versions of a key, from the newest to the oldest, which is the key node. Each links to the
+ * next older one and to a far older one, so any of n versions is reached in O(log n) steps (E. W.
+ * Myers, "An applicative random-access stack", 1983). {@link Nodes} has the layout.
  *
- * <p>Thread safe: one thread may add while any number of threads read. A version added late goes
- * between two others; passing it may take more steps.
+ * <p>Thread safe: one thread may add while any number read. A version inserted after a newer one
+ * goes between two others; passing it may take more steps.
  */
 final class VersionChain {
   private final Region arena;
@@ -63,7 +63,7 @@ final class VersionChain {
     }
   }
 
-  /** Adds a version whose node is complete except for its links. */
+  /** The version must be complete except for its links. */
   void add(int keyNode, int version) {
     long tag = tag(version);
     int newer = keyNode;
@@ -77,7 +77,7 @@ final class VersionChain {
     arena.putIntRelease(Nodes.olderOffset(arena, newer), version);
   }
 
-  /** Sets the depth and the far link of a version. */
+  /** Sets depth and far link. */
   private void stack(int keyNode, int version, int older) {
     int depth = depth(keyNode, older);
     int far = older == keyNode ? keyNode : jump(older);
