@@ -3,15 +3,14 @@ package io.kvsep.internal.reclaim;
 import io.kvsep.internal.vlog.BlobFileWriter;
 
 /**
- * A completed value-log file to whose records only tables can point.
+ * A complete value-log file that only tables reference.
  *
- * @param id its number
  * @param bytes its length
  * @param neededBytes bytes of its live records in a new file, including their index
- * @param records number of live records
+ * @param records live records
  */
 record LogFile(long id, long bytes, long neededBytes, long records) {
-  /** Estimates the rewritten size of a file, so that a file just rewritten has no garbage. */
+  /** Counts the new file's index as needed, so that a file just rewritten has no garbage. */
   static LogFile of(long id, long bytes, long liveBytes, long records, long segments) {
     return new LogFile(id, bytes, BlobFileWriter.fileBytes(liveBytes, records, segments), records);
   }

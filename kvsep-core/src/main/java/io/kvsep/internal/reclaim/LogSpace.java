@@ -15,10 +15,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Size of the value-log files and of the live data in them. Data of a blob file that tables
- * reference is counted for the blob file, not for the segments from which its records came. Every
- * method iterates over all files. Thread safe. Callers of the methods for live or pinned bytes must
- * be inside the epochs.
+ * Size of the value-log files and of the live data in them. Live records count for the file that
+ * holds them, not for the segment they came from. Every method iterates over all files. Thread
+ * safe. Callers that ask for live or pinned bytes must be inside the epochs.
  */
 public final class LogSpace {
   private final SegmentDirectory segments;
@@ -65,8 +64,7 @@ public final class LogSpace {
   }
 
   /**
-   * Segments are listed before the version is read, so the version contains all that are not
-   * pinned.
+   * Lists segments before it reads the version, so the version contains all that are not pinned.
    */
   public StoreStats.Pinned pinned(TableTotal tables, long memtableBytes) {
     List<Segment> there = segments.all();
@@ -82,7 +80,7 @@ public final class LogSpace {
     return new StoreStats.Pinned(tables.count(), tables.bytes(), count, bytes, memtableBytes);
   }
 
-  /** All files in ascending id order; listed before the version is read, as in {@link #pinned}. */
+  /** All files in ascending id order, listed before the version is read. */
   public List<SegmentStats> files() {
     List<Segment> there = segments.all();
     Version version = versions.current();
@@ -108,7 +106,7 @@ public final class LogSpace {
     return state != null && state.hasFile();
   }
 
-  /** Bytes that memtables may reference. Blob files have higher ids but no unflushed data. */
+  /** Blob files may have higher ids, but no unflushed data. */
   private static long unflushedBytes(Segment segment, LogPosition from) {
     if (segment.isRelocated() || segment.id() < from.segment()) {
       return 0;

@@ -8,7 +8,7 @@ public interface Pace {
   /**
    * Called after each step; may wait.
    *
-   * @param bytes read and written since the last call
+   * @param bytes moved since the last call: read plus written
    */
   void moved(long bytes);
 }

@@ -11,7 +11,6 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 /**
  * The parts of a store that reclaim works with.
  *
- * @param segments finds the records
  * @param epochs protects segments while their records are copied
  */
 public record ReclaimContext(

@@ -29,12 +29,12 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 
 /**
- * Executes a plan: iterates in key order over the tables of a version that reference the victims,
- * and copies each referenced record to one new file.
+ * Executes a plan: iterates in key order over the tables that reference the victims, and copies
+ * each referenced record to one new file.
  *
- * <p>A record is live if and only if a table references it, including entries needed only by a
- * snapshot, so no lookups are needed. Later tables reference no other records of a victim:
- * memtables point to segments after the victims, and compaction only drops references.
+ * <p>A record is live if and only if a table references it, also for a snapshot alone, so no
+ * lookups are needed. Later tables reference no other records of a victim: memtables point to later
+ * segments, and compaction only drops references.
  */
 public final class ReclaimJob {
   /** Bytes copied per stay in the epochs; cancellation is checked in between. */
@@ -46,11 +46,7 @@ public final class ReclaimJob {
   public record Output(long fileBytes, long recordBytes) {}
 
   /**
-   * How a job runs.
-   *
-   * @param cancelled whether the job must stop
-   * @param readsAhead whether victims may be read sequentially into memory before their records are
-   *     copied one by one
+   * @param readsAhead whether victims may be read into memory sequentially before the copy
    * @param unreadable receives the segment of a record that cannot be read, before the job fails
    */
   record Control(
@@ -70,17 +66,15 @@ public final class ReclaimJob {
   }
 
   /**
-   * Writes the file and makes it and its directory entry durable. Nothing refers to it yet. On
-   * failure the file is deleted and the victims are unchanged.
+   * Writes the new file and makes it and its directory entry durable. On failure the file is
+   * deleted and the victims are unchanged.
    *
    * @param version retained by the caller; its tables define the live records
-   * @param fileId id of the new file
    * @throws CorruptionException naming the damaged file: a victim or a table
    * @throws IncompatibleFormatException naming the file whose header is damaged
    * @throws StorageException if one of them cannot be read
    * @throws InternalError if a mapped page of one of them cannot be read
    * @throws IOException if the new file cannot be written
-   * @throws CancellationException if the job was cancelled
    */
   static Output run(
       ReclaimContext context, Control control, Version version, ReclaimPlan plan, long fileId)
@@ -106,7 +100,7 @@ public final class ReclaimJob {
           throw new CancellationException("the store is closing");
         }
       }
-      // Also covers the last blocks of the tables, after which no other block was entered.
+      // The last blocks of the tables have not been checked yet.
       Region.requirePagesRead();
       long bytes = writer.finish();
       return new Output(bytes, recordBytes);
@@ -114,8 +108,8 @@ public final class ReclaimJob {
   }
 
   /**
-   * Reads the victims sequentially into memory. Use it if most of their bytes will be copied in key
-   * order, which would otherwise fetch absent pages one by one.
+   * Reads the victims sequentially, because copying them in key order would fetch absent pages one
+   * by one.
    */
   private <C extends SlotContext> void warmUp(Epochs<C> epochs) {
     for (long file : plan.files()) {

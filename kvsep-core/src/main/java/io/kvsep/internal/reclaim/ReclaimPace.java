@@ -5,21 +5,21 @@ import java.util.function.DoubleSupplier;
 import java.util.function.LongConsumer;
 
 /**
- * Limits the rate at which background reclaim moves bytes, until garbage slows writers down. The
- * rate is proportional to the write rate, because writes turn values into garbage; a slower pace
- * would only make writers wait later. Used by one thread at a time.
+ * Limits the rate of background reclaim, until garbage slows writers down. The rate is proportional
+ * to the write rate, because writes create garbage; a slower pace would only make writers wait
+ * later. Used by one thread at a time.
  */
 final class ReclaimPace implements Pace {
   private static final long PARK_NANOS_MIN = 1_000_000;
   private static final long PARK_NANOS_MAX = 100_000_000;
 
-  /** Debt beyond this is forgiven, so that one step does not delay later ones forever. */
+  /** Bounds the delay that one large step causes. */
   private static final long OWED_NANOS_MAX = 1_000_000_000;
 
   /**
    * Bytes moved per byte written. Files worth rewriting are about two fifths garbage, so freeing
-   * one byte takes reading and writing one and a half. The rest is a reserve for garbage of many
-   * writes that becomes known at once.
+   * one byte takes reading and writing one and a half each. The fourth is a reserve for garbage
+   * that becomes known at once.
    */
   private static final double MOVED_PER_WRITTEN = 4;
 
@@ -32,9 +32,7 @@ final class ReclaimPace implements Pace {
 
   /**
    * @param bytesPerSecondMin rate without writes
-   * @param pressure see {@link ReclaimPressure#get}
-   * @param writtenPerSecond bytes lately appended to the log
-   * @param park waits for at most the given number of nanoseconds
+   * @param park waits for at most so many nanoseconds
    */
   ReclaimPace(
       Ticker ticker,
@@ -57,7 +55,7 @@ final class ReclaimPace implements Pace {
     double bytesPerSecond =
         Math.max((double) bytesPerSecondMin, MOVED_PER_WRITTEN * writtenPerSecond.getAsDouble());
     long now = ticker.nanos();
-    // Unused time is lost, so a pause does not permit a burst.
+    // Unused time is lost: no burst after a pause.
     double owed = Math.max(paidUntil - now, 0) + bytes * 1e9 / bytesPerSecond;
     long owedNanos = (long) Math.min((double) OWED_NANOS_MAX, owed);
     paidUntil = now + owedNanos;

@@ -19,18 +19,17 @@ import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses the value-log files that are worth rewriting: those with the largest fraction of garbage,
- * which free the most bytes per byte copied. This is the cost-benefit policy of log-structured file
- * systems (M. Rosenblum, J. Ousterhout, SOSP 1991). Pure: the result depends only on the arguments.
+ * Chooses the value-log files with the largest fraction of garbage, which free the most bytes per
+ * byte copied: the cost-benefit policy of log-structured file systems (M. Rosenblum, J. Ousterhout,
+ * SOSP 1991). The result depends only on the arguments.
  *
- * <p>Candidates are files into which only tables point: blob files, and log segments entirely
- * before the replay position that are not retained.
+ * <p>Candidates are files that only tables reference: blob files, and log segments entirely before
+ * the replay position that are not retained.
  */
 public final class ReclaimPicker {
   /** Bounds the memory for old and new positions, eight bytes each. */
   private static final long RECORDS_MAX = 2 << 20;
 
-  /** Maximum number of files per job. */
   public static final int FILES_MAX = 64;
 
   /** Files and tables to skip because they cannot be read. */
@@ -45,15 +44,15 @@ public final class ReclaimPicker {
   }
 
   /**
-   * Garbage and needed bytes in all candidates.
+   * Bytes in all candidates.
    *
-   * @param retainedBytes garbage in files that are not candidates only because they are retained
+   * @param retainedBytes garbage in files that are no candidates only because they are retained
    */
   public record Balance(long garbageBytes, long neededBytes, long retainedBytes) {}
 
   /**
-   * What rewriting everything would free. Iterates over the segments; counts the relocation entries
-   * of a rewrite as garbage.
+   * What rewriting everything would free; counts the index of blob files as garbage. Iterates over
+   * the segments.
    */
   public Balance balance(Version version) {
     long retainedFrom = version.retainedFrom(goal.retainedBytes());
@@ -91,11 +90,7 @@ public final class ReclaimPicker {
     return plan(version, records, candidates, tooMuch, outputBytesMax);
   }
 
-  /**
-   * Log segments whose record order matters, with or without garbage.
-   *
-   * @param before exclusive upper bound of the segment ids
-   */
+  /** Log segments below {@code before} whose record order matters. */
   public Set<Long> orderable(Version version, Damage damage, long before) {
     Set<Long> ids = new TreeSet<>();
     orderable(version, new Records(version), damage, before).forEach(file -> ids.add(file.id()));
@@ -103,9 +98,8 @@ public final class ReclaimPicker {
   }
 
   /**
-   * A job that rewrites log segments in key order; null if there is none.
+   * A job that rewrites log segments below {@code before} in key order; null if there is none.
    *
-   * @param before exclusive upper bound of the segment ids
    * @param scattered whether the records of a segment are out of key order
    * @param bytesMax maximum length of the output file
    */
@@ -128,11 +122,7 @@ public final class ReclaimPicker {
     return files;
   }
 
-  /**
-   * The next job towards no garbage at all; null if hardly any is left.
-   *
-   * @param last inclusive upper bound of the file ids
-   */
+  /** The next job towards no garbage in files up to {@code last}; null if hardly any is left. */
   public @Nullable ReclaimPlan pickAll(Version version, Damage damage, long last) {
     Records records = new Records(version);
     List<LogFile> candidates = candidates(version, records, damage, ReclaimGoal.SHARE_MIN_ASKED);
@@ -140,14 +130,14 @@ public final class ReclaimPicker {
     return plan(version, records, candidates, Long.MAX_VALUE, goal.outputBytesMax());
   }
 
-  /** Small compared to the needed bytes, because it is written before anything is deleted. */
+  /** Small compared to the needed bytes: a job writes its output before it deletes anything. */
   private long outputBytes(long neededBytes) {
     return Math.min(goal.outputBytesMax(), Math.max(goal.slackBytes(), neededBytes / 8));
   }
 
   /**
-   * Half of the allowed garbage. Large, because a scan reads from as many places at once as there
-   * are files with its key range, and such a job has hardly any other garbage at the same time.
+   * Half of the allowed garbage. Large, because a scan reads from all files with its key range at
+   * once, and such a job meets hardly any other garbage.
    */
   private long orderedBytes(long neededBytes) {
     return Math.max(
@@ -188,8 +178,8 @@ public final class ReclaimPicker {
   private List<LogFile> candidates(
       Version version, Records records, Damage damage, double shareMin) {
     Set<Long> spared = new HashSet<>();
-    // A rewritten file that a cursor pins is still the first place where records of its segment are
-    // looked up, also by a job that rewrites their new file.
+    // While a cursor pins a rewritten file, records of its segment are looked up there first, even
+    // by a job that rewrites their new file.
     damage.segmentFiles.forEach(file -> spared.add(homeOf(version, file)));
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : version.tables(level)) {
@@ -239,7 +229,7 @@ public final class ReclaimPicker {
     return state == null ? segment : state.home();
   }
 
-  /** Number of records of each segment that tables reference. */
+  /** Referenced records of each segment. */
   private static final class Records {
     private final Map<Long, Long> bySegment = new HashMap<>();
 
@@ -253,7 +243,7 @@ public final class ReclaimPicker {
       }
     }
 
-    /** Number of referenced records in a file, and of the segments they come from. */
+    /** Referenced records in a file, and the segments they come from. */
     record Count(long records, long segments) {
       static final Count NONE = new Count(0, 0);
 
@@ -270,7 +260,7 @@ public final class ReclaimPicker {
       return counts;
     }
 
-    /** The segments located in {@code files} that have referenced records. */
+    /** The segments of {@code files} with referenced records. */
     Map<Long, Long> of(Version version, Set<Long> files) {
       Map<Long, Long> counts = new HashMap<>();
       bySegment.forEach(

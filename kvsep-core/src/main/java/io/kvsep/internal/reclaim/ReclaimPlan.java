@@ -9,7 +9,6 @@ import java.util.Set;
  * @param files the victims
  * @param segments the segments whose records are in the victims, each with its number of referenced
  *     records
- * @param victimBytes total length of the victims
  */
 public record ReclaimPlan(Set<Long> files, Map<Long, Long> segments, long victimBytes) {
   public ReclaimPlan {

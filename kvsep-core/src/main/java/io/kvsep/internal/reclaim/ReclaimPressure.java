@@ -9,9 +9,7 @@ import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.LogWriter;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Garbage in the value log relative to the allowed amount, computed once per version. Thread safe.
- */
+/** Garbage in the value log relative to the allowed amount. Thread safe. */
 public final class ReclaimPressure {
   /**
    * @param allowedBytes allowed garbage of all kinds
@@ -19,10 +17,10 @@ public final class ReclaimPressure {
    */
   private record Measured(Version version, double allowedBytes, double startBytes) {}
 
-  /** From this pressure on writers are slowed down, and nothing slows down reclaim. */
+  /** From this pressure on, writers are slowed down and reclaim is not. */
   public static final double SLOWDOWN = 0.6;
 
-  /** Allowed garbage of all kinds, as a multiple of what is allowed of known garbage. */
+  /** Allowed garbage of all kinds as a multiple of the allowed known garbage. */
   private static final double ALLOWED = 2;
 
   private final VersionSet versions;
@@ -56,22 +54,21 @@ public final class ReclaimPressure {
   }
 
   /**
-   * The amount of garbage currently allowed. In a small store this includes garbage from the writes
-   * of the last two seconds; otherwise files about to be overwritten would be copied repeatedly.
+   * Allowed garbage. In a small store this includes that of the writes of the last two seconds;
+   * otherwise files about to be overwritten would be copied repeatedly.
    */
   ReclaimGoal goal() {
     return limits.goal().letting(Math.min(limits.pendingBytesMax(), recent.bytes()));
   }
 
-  /** Bytes per second lately appended to the log. */
+  /** Recent rate of appends to the log. */
   double writtenPerSecond() {
     return recent.bytes() / WriteRateWindow.SECONDS;
   }
 
   /**
-   * Garbage relative to what is allowed: known garbage, garbage hidden by newer versions, and bytes
-   * written since. Files kept only for an open cursor are not counted, because waiting does not
-   * free them.
+   * Counts known garbage, garbage hidden by newer versions, and bytes written since. Does not count
+   * files kept only for a cursor, because waiting does not free them. Measured once per version.
    */
   public double get() {
     Measured now = measured();

@@ -36,12 +36,12 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rewrites value-log files: in the background once there is more garbage than allowed, and on the
- * caller's thread until hardly any is left. Runs one job at a time, on its own lane, so that
+ * Rewrites value-log files: in the background while there is more garbage than allowed, and on the
+ * caller's thread until hardly any is left. Runs one job at a time, on a lane of its own so that
  * compaction and reclaim do not starve each other.
  *
- * <p>A failed job leaves the victims in place. Files found damaged or unreadable are quarantined
- * until the store is reopened. Other files are still processed. Thread safe.
+ * <p>A failed job leaves the victims in place. Damaged or unreadable files are quarantined until
+ * the store is reopened; reclaim goes on with the others. Thread safe.
  */
 public final class ReclaimScheduler {
   private static final int TICKS_BETWEEN_TRIES_MAX = 64;
@@ -59,14 +59,13 @@ public final class ReclaimScheduler {
 
   private final AtomicBoolean scheduled = new AtomicBoolean();
 
-  /** Held by the running job. */
   private final ReentrantLock jobLock = new ReentrantLock();
 
   private final FileQuarantine spared;
 
   private volatile @Nullable Throwable error;
 
-  /** Version in which no job was found; while it is current there is no point in looking again. */
+  /** Version without a possible job; not searched again. */
   private volatile @Nullable Version fruitless;
 
   private volatile boolean cancelled;
@@ -103,7 +102,7 @@ public final class ReclaimScheduler {
     this.ordering = ordering;
   }
 
-  /** Schedules a job if one is due. A refused execution counts as a failed job. */
+  /** Schedules a job if due. A refused execution counts as a failed job. */
   void needed() {
     if (cancelled || failure.hasFailed() || scheduled.get()) {
       return;
@@ -124,7 +123,7 @@ public final class ReclaimScheduler {
   }
 
   /**
-   * Checks whether a job is due. Called at intervals; backs off after failures.
+   * Called at intervals; backs off after failures.
    *
    * @param quiet whether nothing was written for a while
    */
@@ -137,9 +136,8 @@ public final class ReclaimScheduler {
   }
 
   /**
-   * Rewrites all existing files that are worth it, on the calling thread. Newer files, including
-   * its own output, are excluded: concurrent writers may create garbage as fast as it is rewritten,
-   * and the call might never end.
+   * Rewrites all files with garbage, on the calling thread. Excludes files newer than the call,
+   * because writers may create garbage as fast as it is rewritten.
    */
   public void runToEnd() {
     runToEnd(
@@ -151,15 +149,15 @@ public final class ReclaimScheduler {
   }
 
   /**
-   * Rewrites all existing files whose values lie out of key order, on the calling thread. Newer
-   * files are excluded, as in {@link #runToEnd}.
+   * Rewrites all files whose values lie out of key order, on the calling thread. Excludes files
+   * newer than the call.
    */
   public void orderValues() {
     runToEnd(last -> orderSome(last, Pace.UNLIMITED, () -> true));
   }
 
   private interface Step {
-    /** Runs one job, if there is one for files up to {@code last}; returns whether there was. */
+    /** Runs a job for files up to {@code last}; returns whether there was one. */
     boolean run(long last) throws IOException;
   }
 
@@ -179,12 +177,11 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Stops a running job and starts no more. */
+  /** Stops the running job; no other job starts. */
   public void cancel() {
     cancelled = true;
   }
 
-  /** Names of the files that are skipped because parts of them cannot be read. */
   List<String> damagedFiles() {
     return spared.namesIn(versions.current());
   }
@@ -214,7 +211,7 @@ public final class ReclaimScheduler {
     jobLock.lock();
     try {
       scheduled.set(false);
-      // Waiting writers are relieved from now on, because a job runs.
+      // A job runs, so waiting helps writers.
       pressure.relieved(true);
       activeSegment.trySealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
@@ -226,7 +223,7 @@ public final class ReclaimScheduler {
         orderIfIdle();
       }
     } catch (CancellationException e) {
-      // The store is closing; nothing was changed.
+      // The store is closing.
       return;
     } catch (IOException | RuntimeException | Error e) {
       PageFaults.throwOther(e);
@@ -237,7 +234,7 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Bytes of garbage at which the active segment is sealed. */
+  /** Garbage at which the active segment is sealed. */
   private long sealBytes(Version version) {
     return pressure.goal().sealBytes(version.liveBytes());
   }
@@ -246,7 +243,7 @@ public final class ReclaimScheduler {
     return new ReclaimPicker(pressure.goal());
   }
 
-  /** Unreadable files, and files that a job must not touch for other reasons. */
+  /** Quarantined files and others that a job must leave alone. */
   private ReclaimPicker.Damage damage(Set<Long> others) {
     return new ReclaimPicker.Damage(spared.logFilesAnd(others), spared.tableNumbers());
   }
@@ -259,8 +256,8 @@ public final class ReclaimScheduler {
   }
 
   /**
-   * Runs the next job; returns whether there was one. A file found damaged or unreadable is
-   * quarantined, so that the next job is a different one.
+   * Runs the next job; returns whether there was one. Quarantines a damaged or unreadable file, so
+   * the next job is another one.
    */
   private boolean runOne(
       BiFunction<Version, Set<Long>, @Nullable ReclaimPlan> choice,
@@ -284,7 +281,7 @@ public final class ReclaimScheduler {
     }
   }
 
-  /** Runs at most one reordering job, so that threads waiting for the lock can run in between. */
+  /** Runs at most one reordering job, so that threads waiting for the lock get their turn. */
   private void orderIfIdle() {
     try {
       if (ordering.isDue(versions.current())) {
@@ -294,16 +291,12 @@ public final class ReclaimScheduler {
       throw e;
     } catch (IOException | RuntimeException | Error e) {
       PageFaults.throwOther(e);
-      // Operations that need the unreadable data or the full disk report the error themselves.
+      // Operations that need the data or the disk space report the error.
       ordering.failed();
     }
   }
 
-  /**
-   * Runs the next reordering job; returns whether there was one.
-   *
-   * @param last last file to consider
-   */
+  /** Like {@link Step#run}, for reordering. */
   private boolean orderSome(long last, Pace jobPace, BooleanSupplier continues) throws IOException {
     Version looked = versions.retainCurrent();
     try {
@@ -404,7 +397,7 @@ public final class ReclaimScheduler {
         context.live().installVersion(null);
       }
     } finally {
-      // After an error it may be current anyway; then its values will be found only in it.
+      // After an error the edit may have been applied all the same, and readers need the file.
       if (!versions.current().segments().containsKey(file)) {
         withdraw(file, /* unknown= */ !named);
       }
@@ -412,22 +405,22 @@ public final class ReclaimScheduler {
   }
 
   /**
-   * Maps the file before readers can reach it. If the edit fails, the file's name is deleted before
-   * it is withdrawn, and it could no longer be mapped.
+   * Maps the file before readers can reach it: if the edit fails, its name is deleted before it is
+   * withdrawn, and readers could no longer map it.
    */
   private static void requireReadable(Segment relocated) {
     try {
       relocated.relocatedBytes();
     } catch (CorruptionException e) {
-      // Not a file of the store, so it must not be quarantined.
+      // The file is not part of the store, so it must not be quarantined.
       throw new StorageException("cannot read what was written to " + relocated.name(), e);
     }
   }
 
   /**
-   * Withdraws a file that is not part of the current version. Readers may have used it meanwhile.
+   * Withdraws a file that is not in the current version; readers may be using it.
    *
-   * @param unknown whether no edit ever named it, so that it must be deleted here
+   * @param unknown whether no edit names it, so it must be deleted here
    */
   private void withdraw(long file, boolean unknown) {
     Segment unlisted = context.segments().unlist(file);
@@ -442,7 +435,7 @@ public final class ReclaimScheduler {
                 try {
                   config.storage().delete(StoreFiles.segment(file));
                 } catch (IOException e) {
-                  // The file stays as an orphan; the next open removes it.
+                  // The next open removes the file.
                   return;
                 }
               }

@@ -6,7 +6,7 @@ import io.kvsep.internal.version.Version;
 import java.util.HashSet;
 import java.util.Set;
 
-/** What a report of reclaim is relative to: files and counters when it began. */
+/** Files and counters when a reported reclaim began. */
 public record ReclaimStart(
     Set<Long> files, long logBytes, long filesRewritten, long bytesRead, long bytesWritten) {
   public static ReclaimStart of(Version version, long logBytes, ReclaimScheduler work) {

@@ -24,26 +24,26 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets compactions write pointers directly into blob files, and keeps reclaim from rewriting such a
- * file meanwhile: a job finds only the records to which the tables of its version point.
+ * Lets compactions write pointers directly into blob files, and keeps reclaim from rewriting these
+ * meanwhile, because a job copies only what the tables of its version reference.
  *
  * <p>Invariants:
  *
  * <ul>
- *   <li>I1: No file is both pinned by a compaction whose result is not installed yet and a victim
- *       of a job whose result is not installed yet.
- *   <li>I2: The version of a job is at least as new as the result of every compaction that had
- *       pinned one of its victims before.
+ *   <li>I1: No file is both pinned by a running compaction and a victim of a running job.
+ *   <li>I2: The version of a job contains the result of every compaction that pinned one of its
+ *       victims before.
  * </ul>
  *
- * <p>Only files with hardly any garbage are pinned, which no job would rewrite: where values die
- * soon after they were moved, compactions leave pointers alone and jobs need not wait. Thread safe.
+ * <p>A job or compaction runs until its result is installed or discarded. Only files with too
+ * little garbage for any job are pinned, so jobs need not wait where values die soon after they
+ * were moved. Thread safe.
  */
 public final class RefreshTargets implements PointerTargets {
   /** No job rewrites a file with a larger live fraction. */
   private static final double LIVE_SHARE_MIN = 1 - ReclaimGoal.SHARE_MIN_ASKED;
 
-  /** A table is rewritten if more than one value of this many has moved. */
+  /** Tables are rewritten if more than one value in this many has moved. */
   private static final long MOVED_PARTS = 8;
 
   private final VersionSet versions;
@@ -52,7 +52,7 @@ public final class RefreshTargets implements PointerTargets {
 
   private final ReentrantLock lock = new ReentrantLock();
 
-  /** Number of compactions that write pointers into each file. */
+  /** Number of pinning compactions by file. */
   @GuardedBy("lock")
   private Map<Long, Integer> pinned = new HashMap<>();
 
@@ -66,12 +66,11 @@ public final class RefreshTargets implements PointerTargets {
     this.epochs = epochs;
   }
 
-  /** Pins the files into which a compaction may point, until closed. */
   private final class HomePins implements Pins {
-    /** Blob file by original segment of its records. */
+    /** Blob files by original segment. */
     private final Map<Long, Segment> homes;
 
-    /** The pinned files. Preallocated, because unpinning must not allocate. */
+    /** The pinned files. Preallocated: unpinning must not allocate. */
     private final Long[] files;
 
     HomePins(Map<Long, Segment> homes) {
@@ -89,7 +88,6 @@ public final class RefreshTargets implements PointerTargets {
           pointers.refresh(entry.payloadRegion(), pointerOffset, target, targetOffset);
     }
 
-    /** Called after the compaction's result was installed or discarded. */
     @Override
     public void close() {
       lock.lock();
@@ -103,10 +101,9 @@ public final class RefreshTargets implements PointerTargets {
     }
   }
 
-  /** The next reclaim job, if any, on a version retained for it. */
+  /** The next job on a version retained for it. */
   record Claim(Version version, @Nullable ReclaimPlan plan, RefreshTargets targets)
       implements AutoCloseable {
-    /** Called after the job's result was installed or discarded. */
     @Override
     public void close() {
       targets.forgetVictims();
@@ -114,7 +111,7 @@ public final class RefreshTargets implements PointerTargets {
     }
   }
 
-  /** Pins the files that now hold values of the plan's tables, if they have hardly any garbage. */
+  /** Pins the blob files with values of the plan's tables and hardly any garbage. */
   @Override
   public Pins pin(CompactionPlan plan) {
     if (plan.move()) {
@@ -138,7 +135,7 @@ public final class RefreshTargets implements PointerTargets {
       for (Long file : pins.files) {
         more.merge(file, 1, Integer::sum);
       }
-      // Assigned last, when nothing can fail: after a failure no pins would be closed.
+      // Last, because after a failure no pins would be closed.
       pinned = more;
       return pins;
     } finally {
@@ -147,14 +144,14 @@ public final class RefreshTargets implements PointerTargets {
   }
 
   /**
-   * Chooses a job from the current version and the pinned files, one at a time.
+   * Chooses a job in the current version. One claim at a time.
    *
-   * @param choice must not choose a file from the given set
+   * @param choice gets the pinned files, which it must not choose
    */
   Claim claim(BiFunction<Version, Set<Long>, @Nullable ReclaimPlan> choice) {
     lock.lock();
     try {
-      // This version contains the output of all compactions that have ended.
+      // Contains the output of all compactions that have ended.
       Version version = versions.retainCurrent();
       boolean chosen = false;
       try {
@@ -222,7 +219,7 @@ public final class RefreshTargets implements PointerTargets {
     return homes;
   }
 
-  /** Decides which files have hardly any garbage in a version. Used inside the epochs. */
+  /** Which files have hardly any garbage in a version. Used inside the epochs. */
   private final class SettledFiles {
     private final Version version;
     private final Map<Long, Boolean> known = new HashMap<>();
@@ -244,7 +241,7 @@ public final class RefreshTargets implements PointerTargets {
         return found != null
             && liveBytes.getOrDefault(file, 0L) >= LIVE_SHARE_MIN * found.relocatedBytes();
       } catch (KvException | InternalError e) {
-        // Reads of values in it report the error.
+        // Reads of its values report the error.
         return false;
       }
     }

@@ -15,12 +15,11 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides which segments are rewritten in key order: on request, and while a store larger than
- * memory is idle, so that scans read the device sequentially. See docs/decisions/11.
+ * Decides which segments to rewrite in key order, on request and while a store larger than memory
+ * is idle, so that scans read the device sequentially. See docs/decisions/11.
  *
- * <p>In idle times failures are not reported; after one there is no retry until something was
- * written. {@link #tick} is called by the timer, {@link #isDue} by any thread, the rest by one job
- * at a time.
+ * <p>A failure while idle is not reported, and not retried until something was written. {@link
+ * #tick} is called by the timer, {@link #isDue} by any thread, the rest by one job at a time.
  */
 public final class ValueReordering {
   /** Speed relative to normal reclaim. */
@@ -41,7 +40,6 @@ public final class ValueReordering {
   /** Whether the records of an examined segment are out of order. */
   private final Map<Long, Boolean> scattered = new HashMap<>();
 
-  /** Whether nothing was written for a while. */
   private volatile boolean quiet;
 
   private volatile boolean failed;
@@ -61,8 +59,6 @@ public final class ValueReordering {
   }
 
   /**
-   * Called at intervals.
-   *
    * @param nowQuiet whether nothing was written for a while
    */
   void tick(boolean nowQuiet) {
@@ -76,7 +72,6 @@ public final class ValueReordering {
     return quiet;
   }
 
-  /** Whether an idle store may have values to move. */
   boolean isDue(Version version) {
     Ordered known = ordered;
     return quiet
@@ -87,7 +82,8 @@ public final class ValueReordering {
   }
 
   /**
-   * Examines the segments that are not known yet. Runs without a lock, because it reads tables.
+   * Examines segments not examined before. Reads tables, so it runs outside the lock of {@link
+   * RefreshTargets}.
    *
    * @param version retained by the caller
    */
@@ -98,7 +94,7 @@ public final class ValueReordering {
     unknown.removeAll(scattered.keySet());
     if (!unknown.isEmpty()) {
       RecordOrder order = new RecordOrder();
-      // Outside the epochs: the iterators pin their tables, and no pointer is followed.
+      // Needs no epochs: the iterators pin their tables, and no pointer is followed.
       try (MergingIterator entries = ReclaimJob.tablesOf(version, unknown, ledger)) {
         entries.seekToFirst();
         while (entries.isValid() && !cancelled.getAsBoolean()) {
@@ -119,9 +115,8 @@ public final class ValueReordering {
   }
 
   /**
-   * The next job from what {@link #look} has found; null if there is none.
-   *
-   * @param last last file to consider
+   * The next job among the segments found by {@link #look}, up to {@code last}; null if there is
+   * none.
    */
   @Nullable ReclaimPlan choose(Version version, ReclaimPicker.Damage damage, long last) {
     long before = Math.min(followedFrom.getAsLong(), last == Long.MAX_VALUE ? last : last + 1);
@@ -134,7 +129,6 @@ public final class ValueReordering {
     return bytes -> usual.moved(quiet ? bytes / SPEED : bytes);
   }
 
-  /** Records a failure. Nothing was changed; no retry until something is written. */
   void failed() {
     failed = true;
   }
@@ -147,7 +141,7 @@ public final class ValueReordering {
     return space.bytes() + version.tableBytes() > orderFromBytes.getAsLong();
   }
 
-  /** Whether little replaced data is retained, for example by cursors. */
+  /** Whether cursors and the like retain few replaced files. */
   private boolean isLittleReplaced(Version version) {
     return space.bytes() - space.bytesInForce(version) < goal.dueBytes(version.liveBytes());
   }

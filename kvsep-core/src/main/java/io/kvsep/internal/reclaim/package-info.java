@@ -1,7 +1,7 @@
 /**
- * Reclaims the space of dead values: decides when it is due and which value-log files are worth
- * rewriting, and copies their live values in key order to a new file. Never changes tables. Also
- * orders values by key in stores larger than memory.
+ * Reclaims the space of garbage: decides when and which value-log files to rewrite, and copies
+ * their live values in key order to a new file. Also orders values by key in stores larger than
+ * memory. Never changes tables.
  */
 @NullMarked
 package io.kvsep.internal.reclaim;
