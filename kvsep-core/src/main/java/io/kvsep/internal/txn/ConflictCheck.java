@@ -20,44 +20,41 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks whether anything a transaction read at its snapshot S was changed since by a put, delete
- * or range delete above S, whatever the value. {@link #advance} checks everything once on the
- * caller's thread. As the commit's condition it checks only newer entries: the leader iterates over
- * the memtables' last entries in insertion order and looks each up in what was read. No other
- * component keeps state for this.
+ * Checks whether a put, delete or range delete above a transaction's snapshot S changed anything
+ * that it read, whatever the value. {@link #advance} checks everything once on the caller's thread.
+ * As the commit's condition it checks only newer entries: the leader iterates over the memtables'
+ * last entries in insertion order and looks each up in what was read.
  *
- * <p>Everything is checked again, keys and ranges in each memtable and table with entries above S,
- * if the memtable of the last mark was flushed or a bulk load was installed.
+ * <p>If the memtable of the last mark was flushed or a bulk load was installed, everything is
+ * checked again: keys and ranges in each memtable and table with entries above S.
  *
  * <p><b>Why flushes and compactions hide no change.</b> The transaction holds S, so S is a boundary
- * between stripes for every job that begins later; a job that began earlier knows only boundaries
- * up to S. Of the changes of a key above S, a job
+ * between stripes for every later job; an earlier job knows only boundaries up to S. Of the changes
+ * of a key above S, a job
  *
  * <ul>
- *   <li>drops one only for a newer version or range tombstone in the same stripe, which is also
- *       above S and is kept or superseded by a still newer one (also when a covered table is
- *       dropped as a whole);
- *   <li>drops a tombstone or range tombstone entirely only if its number is at or below the lowest
+ *   <li>drops one, alone or with a covered table, only for a newer version or range tombstone in
+ *       the same stripe, which is above S too and is kept or superseded by a newer one;
+ *   <li>drops a tombstone or range tombstone without a newer one only at or below the lowest
  *       boundary, which is at most S;
- *   <li>turns expired entries into tombstones of the same number.
+ *   <li>turns an expired entry into a tombstone of the same number.
  * </ul>
  *
- * <p>So while S is held, a key changed above S has a version or range tombstone above S. The one
- * exception is a table with nothing below it and all entries above S, which is dropped when its own
- * range tombstone covers all its entries. Its keys were absent at S and are absent now, so reads of
- * them remain valid. Reclaim moves values and changes no number. Expiry is no change, since it was
- * written with the value.
+ * <p>So a key changed above S has a version or range tombstone above S. The exception is a table
+ * with nothing below it and all entries above S: it is dropped when its own range tombstone covers
+ * all its entries. Its keys were absent at S and are absent now, so reads of them remain valid.
+ * Reclaim changes no number. Expiry is no change, since it was written with the value.
  *
  * <p>Not thread safe: owned by the transaction's thread, and by the leader during the commit.
  */
 public final class ConflictCheck implements CommitCondition {
-  /** With more entries than this to check, the caller checks before the leader. */
+  /** With more unchecked entries than this, the caller checks before the leader. */
   private static final long BEHIND_MAX = 1_000;
 
-  /** Cost of a key lookup relative to checking one entry after the mark. */
+  /** Cost of a key lookup, in checked entries. */
   private static final int LOOKUP_COST = 16;
 
-  /** Tag of the newest version of the context's key in one source; 0 if it has none. */
+  /** Tag of the newest version of the context's key; 0 if none. */
   private interface NewestTag {
     long of(ReadContext context, long hash);
   }
@@ -68,7 +65,7 @@ public final class ConflictCheck implements CommitCondition {
   private final EntryTest conflicting;
   private final boolean pointsOnly;
 
-  /** Entries after this mark are unchecked; if null, all are. */
+  /** Entries up to this mark are checked; none if null. */
   private @Nullable MemtableHighWater seen;
 
   /**
@@ -96,7 +93,7 @@ public final class ConflictCheck implements CommitCondition {
     return look(/* leading= */ true);
   }
 
-  /** Checks everything so far; false if there is a conflict. */
+  /** Checks everything so far; false on a conflict. */
   @Override
   public boolean advance() {
     return look(/* leading= */ false);
@@ -116,12 +113,12 @@ public final class ConflictCheck implements CommitCondition {
   }
 
   private boolean look(boolean leading) {
-    // Retained and not in the epochs, because this may take as long as the transaction's scans.
+    // Retained instead of in the epochs: this may take as long as the transaction's scans.
     ReadState view = reads.live().retain();
     try {
       MemtableHighWater mark = seen;
       int index = mark == null ? -1 : mark.indexIn(view);
-      // Taken before the check, which sees every entry complete by now, published or not.
+      // Before the check, which sees every entry complete by now, published or not.
       MemtableHighWater next = MemtableHighWater.of(view);
       boolean unchanged;
       if (mark == null || index < 0 || (!leading && isDear(mark, view, index))) {
@@ -136,7 +133,7 @@ public final class ConflictCheck implements CommitCondition {
     }
   }
 
-  /** Whether looking up the keys that were read costs less than checking the new entries. */
+  /** Whether looking up the keys read costs less than checking the new entries. */
   private boolean isDear(MemtableHighWater mark, ReadState view, int index) {
     return pointsOnly && mark.entriesSince(view, index) > (long) LOOKUP_COST * read.count();
   }
@@ -188,9 +185,8 @@ public final class ConflictCheck implements CommitCondition {
   }
 
   /**
-   * Looks keys up even in memtables, where iterating would require sorting all keys.
-   *
-   * @param first first index of what was read; up to {@code end}
+   * Looks up the keys from {@code first} to before {@code end}, because an iterator would sort a
+   * memtable.
    */
   private boolean changesPoint(NewestTag newest, int first, int end) {
     return reads
@@ -269,7 +265,7 @@ public final class ConflictCheck implements CommitCondition {
     return false;
   }
 
-  /** Whether the range that was read has an entry above the snapshot. */
+  /** Whether a range read has an entry above the snapshot. */
   private boolean changes(InternalIterator entries, ReadContext context, int index) {
     context.setStoredKey(read.start(index));
     entries.seek(context.key(), 0, context.keyLength, Tag.MAX);

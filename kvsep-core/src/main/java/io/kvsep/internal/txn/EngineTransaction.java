@@ -31,15 +31,15 @@ import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An optimistic transaction: reads at a snapshot, keeps its writes on the heap and records its
- * reads. The commit writes one batch if nothing read has changed since, which {@link ConflictCheck}
- * checks while no other write can commit. So each transaction that wrote is serialized at its
- * commit, and each read-only one at its start.
+ * An optimistic transaction: reads at a snapshot, keeps writes on the heap and records reads. The
+ * commit writes one batch if {@link ConflictCheck}, while no other write can commit, finds that
+ * nothing read has changed. So a transaction that wrote is serialized at its commit, a read-only
+ * one at its start.
  *
- * <p>A read answered by the transaction's own writes is no read of the store. A cursor reads the
- * whole range from its start to its position.
+ * <p>A read answered by own writes is not recorded. A cursor reads the whole range from its start
+ * to its position.
  *
- * <p>Used by one thread at a time: a second thread is refused during a call. Ending the transaction
+ * <p>For one thread at a time: during a call other threads are refused. Ending the transaction
  * closes its cursors and releases the snapshot.
  */
 public final class EngineTransaction {
@@ -101,7 +101,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** The entry without its value, null if absent; the sequence number of an own write is 0. */
+  /** Null if absent; the sequence number of an own write is 0. */
   public @Nullable EntryInfo info(int keyspace, byte[] key) {
     long holds = holds();
     try {
@@ -140,7 +140,7 @@ public final class EngineTransaction {
   /**
    * Passes the entry and a view of its value to {@code reader}.
    *
-   * @param valueBytesMax longer values are not read; the view is null then
+   * @param valueBytesMax the view of a longer value is null
    */
   public <R extends @Nullable Object> @Nullable R readWithInfo(
       int keyspace,
@@ -209,9 +209,7 @@ public final class EngineTransaction {
     }
   }
 
-  /**
-   * A cursor over the store and the transaction's present writes; closed when the transaction ends.
-   */
+  /** A cursor over the store and the present own writes; closed when the transaction ends. */
   public InternalCursor cursor(ScanBounds bounds) {
     long holds = holds();
     try {
@@ -232,12 +230,7 @@ public final class EngineTransaction {
     }
   }
 
-  /**
-   * Sets the key.
-   *
-   * @param timeToLiveMillis counts from the commit, 0 for no expiry; a negative number is the
-   *     negated expiry time
-   */
+  /** The time to live is as in {@link TransactionWrite#timeToLiveMillis}. */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     long holds = holds();
     try {
@@ -320,7 +313,7 @@ public final class EngineTransaction {
     version = last;
   }
 
-  /** Discards everything; throws if the transaction has ended or the store is closed. */
+  /** Throws if the transaction has ended or the store is closed. */
   public void rollback() {
     long holds = holds();
     try {
@@ -331,7 +324,7 @@ public final class EngineTransaction {
     }
   }
 
-  /** Discards everything, unless the transaction has ended. Waits for a call on another thread. */
+  /** Rolls back unless the transaction has ended. Waits for a call on another thread. */
   public void close() {
     long holds = holds();
     try {
@@ -344,12 +337,11 @@ public final class EngineTransaction {
     }
   }
 
-  /** Whether it was committed or rolled back, successfully or not. */
+  /** Whether a commit, successful or not, or a rollback has ended it. */
   public boolean isOver() {
     return over;
   }
 
-  /** Whether the commit failed because of a conflict. */
   public boolean isConflicted() {
     return conflicted;
   }
@@ -372,7 +364,6 @@ public final class EngineTransaction {
     }
   }
 
-  /** Begins a call in a keyspace; see {@link #claim}. */
   private void begin(int keyspace) {
     claim();
     if (keyspace != Keyspaces.DEFAULT) {
@@ -380,14 +371,14 @@ public final class EngineTransaction {
     }
   }
 
-  /** Nested calls of this thread; read before each call. */
+  /** Nesting depth of this thread's calls; read before a call for {@link #end}. */
   long holds() {
     return use.getHoldCount();
   }
 
   /**
-   * Begins a call. Called inside the {@code try} whose {@code finally} ends it, because a deferred
-   * page fault may surface as this returns; a failure leaves nothing to undo.
+   * Begins a call. Call it inside the {@code try} whose {@code finally} ends the call: a deferred
+   * page fault may surface as this returns.
    */
   void claim() {
     requireOpen();
@@ -405,7 +396,7 @@ public final class EngineTransaction {
     try {
       release(holds);
     } catch (InternalError e) {
-      // From a page read before; raised once.
+      // A deferred page fault; thrown once.
       release(holds);
       throw e;
     }
@@ -417,7 +408,6 @@ public final class EngineTransaction {
     }
   }
 
-  /** A closed store or ended transaction takes precedence over concurrent use. */
   private void requireOpen() {
     if (over) {
       throw overError();
@@ -425,7 +415,7 @@ public final class EngineTransaction {
     reads.live().get();
   }
 
-  /** Closes a cursor, even after the transaction's end; waits for a call on another thread. */
+  /** Does nothing after the transaction's end. Waits for a call on another thread. */
   void close(TransactionCursor cursor) {
     long holds = holds();
     try {
@@ -442,7 +432,6 @@ public final class EngineTransaction {
     }
   }
 
-  /** Records a range of stored keys that a cursor read. */
   void read(byte[] from, byte[] to, boolean inclusive) {
     boolean noted = false;
     try {
@@ -460,8 +449,8 @@ public final class EngineTransaction {
   }
 
   /**
-   * The transaction's current write of the key; an expired put counts as a delete. If there is
-   * none, the key is recorded as read and null returned.
+   * The own write of the key, for an expired put a delete. If there is none, records the read and
+   * returns null.
    */
   private @Nullable TransactionWrite ownOrRead(int keyspace, byte[] key) {
     ReadContext.checkKeyLength(key.length);

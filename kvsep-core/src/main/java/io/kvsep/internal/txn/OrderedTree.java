@@ -6,15 +6,14 @@ import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A persistent sorted map with keys as unsigned bytes: an update returns a new map that shares all
- * but one path. So each cursor keeps the map of its creation, and many cursors over many writes
- * need no copies.
+ * A persistent map sorted by unsigned bytes: an update returns a new map that shares all but one
+ * path. So each cursor keeps the map of its creation without a copy.
  *
- * <p>A treap (R. Seidel and C. Aragon, 1989), with pseudorandom priorities. Every operation takes
- * about 2 log2(n) steps, including the removal of a range of any length.
+ * <p>A treap (R. Seidel and C. Aragon, 1989) with pseudorandom priorities. Every operation takes
+ * about 2 log2(n) steps, removal of a range included.
  */
 final class OrderedTree<V> {
-  /** An entry and its subtrees. Immutable. */
+  /** Immutable. */
   static final class Node<V> {
     final byte[] key;
     final V value;
@@ -78,7 +77,7 @@ final class OrderedTree<V> {
     return countOf(root);
   }
 
-  /** Sum of the entries' weights. */
+  /** Sum of weights. */
   long bytes() {
     return bytesOf(root);
   }
@@ -88,27 +87,23 @@ final class OrderedTree<V> {
     return found != null && Arrays.equals(found.key, key) ? found : null;
   }
 
-  /** The last entry at or before the key. */
   @Nullable Node<V> floor(byte[] key) {
     return before(key, /* inclusive= */ true);
   }
 
-  /** The last entry before the key. */
   @Nullable Node<V> lower(byte[] key) {
     return before(key, /* inclusive= */ false);
   }
 
-  /** The first entry at or after the key. */
   @Nullable Node<V> ceiling(byte[] key) {
     return after(key, /* inclusive= */ true);
   }
 
-  /** The first entry after the key. */
   @Nullable Node<V> higher(byte[] key) {
     return after(key, /* inclusive= */ false);
   }
 
-  /** Adds or replaces the entry. The arrays are kept. */
+  /** Adds or replaces an entry. Keeps the array. */
   OrderedTree<V> with(byte[] key, V value, long weight) {
     Node<V> less = below(root, key, /* inclusive= */ false);
     Node<V> more = above(root, key, /* inclusive= */ false);
@@ -130,7 +125,7 @@ final class OrderedTree<V> {
     return new Walk<>(root);
   }
 
-  /** Entries in ascending order. Not thread safe. */
+  /** Ascending. Not thread safe. */
   static final class Walk<V> {
     private final Deque<Node<V>> path = new ArrayDeque<>();
 
@@ -138,7 +133,7 @@ final class OrderedTree<V> {
       descend(root);
     }
 
-    /** The next entry, null after the last. */
+    /** Null after the last entry. */
     @Nullable Node<V> next() {
       Node<V> next = path.poll();
       if (next != null) {
@@ -206,7 +201,7 @@ final class OrderedTree<V> {
         : above(node.right, key, inclusive);
   }
 
-  /** Joins two trees; all keys of the first precede those of the second. */
+  /** All keys of {@code less} precede those of {@code more}. */
   private static <V> @Nullable Node<V> join(@Nullable Node<V> less, @Nullable Node<V> more) {
     if (less == null || more == null) {
       return less == null ? more : less;

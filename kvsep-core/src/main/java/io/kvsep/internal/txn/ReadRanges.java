@@ -5,11 +5,9 @@ import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 
 /**
- * What a transaction has read: single stored keys and ranges, ascending and disjoint. Immutable, so
- * the commit leader may use it.
+ * What a transaction has read: single stored keys and ranges, ascending and disjoint. Immutable.
  */
 public final class ReadRanges {
-  /** All keys of all keyspaces. */
   static final ReadRanges EVERYTHING =
       new ReadRanges(
           new byte[][] {Keyspaces.storedKey(Keyspaces.DEFAULT, new byte[0])},
@@ -17,7 +15,7 @@ public final class ReadRanges {
 
   private final byte[][] starts;
 
-  /** First key after each range; for a single key the same array as its start. */
+  /** First key after each range; for a single key its start, the same array. */
   private final byte[][] ends;
 
   ReadRanges(byte[][] starts, byte[][] ends) {
@@ -37,12 +35,11 @@ public final class ReadRanges {
     return starts[index];
   }
 
-  /** First key after a range. */
   public byte[] end(int index) {
     return isPoint(index) ? ReadSet.successor(starts[index]) : ends[index];
   }
 
-  /** Index of the first range that contains the key or is after it; {@link #count} for none. */
+  /** Index of the first range that contains or follows the key; {@link #count} if none. */
   public int firstBehind(byte[] key) {
     int low = 0;
     int high = starts.length;
@@ -58,7 +55,7 @@ public final class ReadRanges {
     return low;
   }
 
-  /** Whether the key was read. Allocates nothing. */
+  /** Allocates nothing. */
   public boolean contains(Region key, long offset, int length) {
     int low = 0;
     int high = starts.length;

@@ -9,23 +9,22 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a transaction has read of the store: single stored keys and merged ranges. Not thread safe.
+ * Collects what a transaction reads: single stored keys and merged ranges. Not thread safe.
  *
  * <p>Memory is bounded. At the limit, neighbouring ranges are joined, nearest first and within a
- * keyspace before across, until half of it is free. Keys in between then count as read: this may
- * cause a false conflict but misses none. Likewise everything counts as read once a read could not
- * be recorded for lack of memory.
+ * keyspace before across, until half of it is free. Keys in between then count as read, which may
+ * cause a false conflict but misses none. If recording a read fails for lack of memory, everything
+ * counts as read.
  */
 public final class ReadSet {
-  /** Some 40,000 keys of 16 bytes. */
+  /** About 40,000 keys of 16 bytes. */
   private static final long BYTES_MAX = 4 << 20;
 
-  /** Approximate overhead of an entry and its arrays. */
   private static final int ENTRY_BYTES = 80;
 
   private final long bytesMax;
 
-  /** First key of each range to the first key after it; a single key to itself. */
+  /** From the first key of each range to the first key after it; from a single key to itself. */
   private final TreeMap<byte[], byte[]> ranges = new TreeMap<>(Arrays::compareUnsigned);
 
   private long bytes;
@@ -45,12 +44,12 @@ public final class ReadSet {
     return ranges.isEmpty() && !lost;
   }
 
-  /** Records that a read is missing. */
+  /** Makes everything count as read. */
   public void lose() {
     lost = true;
   }
 
-  /** Approximate heap use. */
+  /** Approximate. */
   long bytes() {
     return bytes;
   }
@@ -94,7 +93,6 @@ public final class ReadSet {
     lost = lostBefore;
   }
 
-  /** An immutable copy for lookups. */
   public ReadRanges toRanges() {
     if (lost) {
       return ReadRanges.EVERYTHING;
@@ -132,7 +130,6 @@ public final class ReadSet {
     }
   }
 
-  /** Joins the nearest neighbours until half of the memory is free or none remain. */
   private void coarsen() {
     List<Gap> gaps = new ArrayList<>(ranges.size());
     Map.Entry<byte[], byte[]> before = null;
@@ -162,7 +159,7 @@ public final class ReadSet {
     put(start, rightEnd == gap.right ? successor(rightEnd) : rightEnd);
   }
 
-  /** The gap between two neighbours. Ordered by its estimated size. */
+  /** The gap between two neighbours, ordered by estimated size. */
   private static final class Gap implements Comparable<Gap> {
     final byte[] right;
     private final boolean withinKeyspace;

@@ -12,16 +12,16 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cursor over a transaction's snapshot and the writes the transaction had when the cursor was
- * created. Records what it has read.
+ * A cursor over a transaction's snapshot and its writes at the creation of the cursor. Records its
+ * reads.
  *
- * <p>Invariants, in the cursor's order, which may be descending:
+ * <p>Invariants, in a cursor's order, which may be descending:
  *
  * <ul>
- *   <li>I1: the store's cursor is at the current key or past it in the direction of the last move,
- *       on an entry that no own write hides, or on none.
- *   <li>I2: own writes are looked up from the current key each time; they have no position.
- *   <li>I3: the reads since the last jump are one range, which steps only extend.
+ *   <li>I1: the store's cursor is at the current key or, in the direction of the last move, past
+ *       it; on an entry that no own write hides, or on none.
+ *   <li>I2: each move looks own writes up from the current key; they have no position.
+ *   <li>I3: the reads since the last jump are one range; steps only extend it.
  * </ul>
  *
  * <p>Not thread safe: each call claims the transaction.
@@ -35,16 +35,16 @@ final class TransactionCursor extends BoundedCursor {
   private final byte[] lower;
   private final byte[] upper;
 
-  /** Stored. */
+  /** The current stored key. */
   private byte[] at = new byte[0];
 
-  /** Copy of the key for {@link #keyView}; reused, so that the view can be too. */
+  /** Copy of the key for {@link #keyView}; reused. */
   private byte[] shownKey = new byte[64];
 
   /** Null if the current entry is the store's. */
   private @Nullable TransactionWrite ownWrite;
 
-  /** Stored key of the store's entry. */
+  /** Stored key at the store's cursor. */
   private byte @Nullable [] storeKey;
 
   private boolean forward;
@@ -52,13 +52,12 @@ final class TransactionCursor extends BoundedCursor {
   /** Start of the range read since the last jump, null for none. */
   private byte @Nullable [] readFrom;
 
-  /** End of that range. */
   private byte[] readTo = new byte[0];
 
   /** Whether {@link #readTo} itself was read. */
   private boolean readToInclusive;
 
-  /** Takes over the store's cursor. */
+  /** Takes ownership of {@code store}. */
   TransactionCursor(
       EngineTransaction transaction,
       SnapshotCursor store,
@@ -162,12 +161,11 @@ final class TransactionCursor extends BoundedCursor {
     transaction.close(this);
   }
 
-  /** Called by the transaction. */
   void release() {
     store.close();
   }
 
-  /** Reports the range read since the last jump to the transaction. */
+  /** Reports the range read since the last jump. */
   void tellRead() {
     byte[] from = readFrom;
     if (from != null) {
@@ -249,13 +247,13 @@ final class TransactionCursor extends BoundedCursor {
   }
 
   /**
-   * Moves the store's cursor past entries that own writes hide, and selects its entry or an own put
-   * from {@code from} on, whichever comes first. Returns whether there is one.
+   * Selects the first own put or unhidden entry of the store from {@code from} on. Returns whether
+   * there is one.
    */
   private boolean settle(byte[] from, boolean inclusive) {
     skipHidden();
     byte[] stored = storeKey;
-    // Up to the store's entry only, so that each own write is visited once.
+    // Up to the store's entry, so that each own write is visited once.
     OwnPut put =
         ascending()
             ? own.putAfter(from, inclusive, stored == null ? upper : stored, now)

@@ -22,16 +22,16 @@ public final class TransactionWrite {
   }
 
   /**
-   * Whether there is no value: a delete, or an expiry time that has passed. A time to live counts
-   * from the commit, so such a value is present before it.
+   * Whether this is a delete, or an expiry time has passed. A value with a time to live is present
+   * until the commit.
    *
-   * @param now used only if needed
+   * @param now called only if needed
    */
   public boolean isAbsent(LongSupplier now) {
     return isDelete() || (timeToLiveMillis < 0 && -timeToLiveMillis <= now.getAsLong());
   }
 
-  /** The array itself, which must not be modified. Only for a put. */
+  /** Must not be modified. Only for a put. */
   public byte[] value() {
     return Objects.requireNonNull(value);
   }
@@ -41,7 +41,7 @@ public final class TransactionWrite {
     return timeToLiveMillis;
   }
 
-  /** When it expires if committed at {@code nowMillis}. */
+  /** Expiry time if committed at {@code nowMillis}. */
   public long expiresAtMillis(long nowMillis) {
     return Expiry.at(nowMillis, timeToLiveMillis);
   }

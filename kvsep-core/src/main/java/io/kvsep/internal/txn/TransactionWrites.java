@@ -11,13 +11,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The writes of a transaction on the heap, by stored key: the last write of each key, and the
- * deleted ranges, merged where they meet. Applying the ranges first and then the keys equals
- * applying all writes in order, because a range delete also removes the writes it covers from here.
+ * The writes of a transaction on the heap, by stored key: the last write of each key, and merged
+ * deleted ranges. A range delete removes the writes it covers, so applying first the ranges and
+ * then the keys equals applying all writes in order.
  *
- * <p>The size limit is that of a batch, counted as framed; a write beyond it changes nothing. Keys
- * and values are kept, not copied. Not thread safe, except for the immutable result of {@link
- * #view}.
+ * <p>The size limit is that of a framed batch; a write beyond it changes nothing. Keys are copied,
+ * values are not. Not thread safe, except for the immutable result of {@link #view}.
  */
 public final class TransactionWrites {
   /** Upper bound of a record's framing, as for batches. */
@@ -35,7 +34,6 @@ public final class TransactionWrites {
     this.bytesMax = bytesMax;
   }
 
-  /** The current writes; later ones do not change the result. */
   public WritesSnapshot view() {
     return view;
   }
@@ -44,12 +42,7 @@ public final class TransactionWrites {
     return view.isEmpty();
   }
 
-  /**
-   * Sets the key.
-   *
-   * @param timeToLiveMillis counts from the commit, 0 for no expiry; a negative number is the
-   *     negated expiry time
-   */
+  /** The time to live is as in {@link TransactionWrite#timeToLiveMillis}. */
   public void put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     TransactionWrite write = new TransactionWrite(value, timeToLiveMillis);
     add(keyspace, key, write, (long) key.length + value.length);
@@ -59,7 +52,7 @@ public final class TransactionWrites {
     add(keyspace, key, TransactionWrite.DELETE, key.length);
   }
 
-  /** Deletes [{@code from}, {@code to}); an empty or reversed range deletes nothing. */
+  /** An empty or reversed range deletes nothing. */
   public void deleteRange(int keyspace, byte[] from, byte[] to) {
     if (Arrays.compareUnsigned(from, to) >= 0) {
       return;
@@ -82,12 +75,12 @@ public final class TransactionWrites {
     replace(keyspace, new WritesSnapshot(points, ranges));
   }
 
-  /** The keyspaces written to, except the default one, which always exists. */
+  /** Keyspaces written to, except the default one. */
   public Set<Integer> keyspaces() {
     return keyspaces;
   }
 
-  /** Iterates over the records; times to live count from {@code nowMillis}. */
+  /** Times to live count from {@code nowMillis}. */
   public RecordSource records(long nowMillis) {
     return new Records(view, nowMillis);
   }
@@ -103,7 +96,7 @@ public final class TransactionWrites {
       throw new LimitExceededException(
           "the transaction would have " + framed + " bytes, the limit is " + bytesMax);
     }
-    // Allocate first: a write that throws changes nothing.
+    // If this throws for lack of memory, nothing has changed.
     if (keyspace != Keyspaces.DEFAULT) {
       keyspaces.add(keyspace);
     }

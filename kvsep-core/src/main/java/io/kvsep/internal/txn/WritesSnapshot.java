@@ -11,8 +11,8 @@ public final class WritesSnapshot {
   private final OrderedTree<TransactionWrite> points;
 
   /**
-   * First stored key of each deleted range to the first key after it. Ranges neither overlap nor
-   * touch.
+   * From the first stored key of each deleted range to the first key after it. Ranges neither
+   * overlap nor touch.
    */
   private final OrderedTree<byte[]> ranges;
 
@@ -24,7 +24,6 @@ public final class WritesSnapshot {
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record Range(byte[] from, byte[] to) {}
 
-  /** The value must not be modified. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
   public record OwnPut(byte[] key, TransactionWrite write) {}
 
@@ -48,7 +47,7 @@ public final class WritesSnapshot {
     return ranges;
   }
 
-  /** The put or delete that determines the key's value; null if the store does. */
+  /** Null if no own write determines the key's value. */
   public @Nullable TransactionWrite find(byte[] storedKey) {
     OrderedTree.Node<TransactionWrite> found = points.get(storedKey);
     if (found != null) {
@@ -57,12 +56,12 @@ public final class WritesSnapshot {
     return rangeAround(storedKey) == null ? null : TransactionWrite.DELETE;
   }
 
-  /** Ignores ranges. */
+  /** Ignores deleted ranges. */
   public boolean hasPoint(byte[] storedKey) {
     return points.get(storedKey) != null;
   }
 
-  /** The deleted range that contains the key, null for none. */
+  /** The deleted range that contains the key. */
   public @Nullable Range rangeAround(byte[] storedKey) {
     OrderedTree.Node<byte[]> found = ranges.floor(storedKey);
     return found != null && Arrays.compareUnsigned(storedKey, found.value) < 0
@@ -74,7 +73,6 @@ public final class WritesSnapshot {
    * The first present put after a key, or at it if {@code inclusive}.
    *
    * @param to exclusive bound
-   * @param now the time to check expiry against
    */
   public @Nullable OwnPut putAfter(
       byte[] storedKey, boolean inclusive, byte[] to, LongSupplier now) {
@@ -93,7 +91,6 @@ public final class WritesSnapshot {
    * The last present put before a key, or at it if {@code inclusive}.
    *
    * @param from inclusive bound
-   * @param now the time to check expiry against
    */
   public @Nullable OwnPut putBefore(
       byte[] storedKey, boolean inclusive, byte[] from, LongSupplier now) {
