@@ -2,7 +2,7 @@ package io.kvsep.internal.iterator;
 
 import io.kvsep.internal.memory.Region;
 
-/** An iterator that supports one forward pass, as merges need. Not thread safe. */
+/** Supports one forward pass. Not thread safe. */
 public abstract class ForwardIterator extends InternalIterator {
   @Override
   public final void seekToLast() {

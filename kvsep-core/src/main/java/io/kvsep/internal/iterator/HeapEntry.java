@@ -3,8 +3,8 @@ package io.kvsep.internal.iterator;
 import java.util.Arrays;
 
 /**
- * An entry whose key is a heap copy, so that reading it is safe after its source is freed. The
- * payload is not copied. Plain fields, as in {@link Position}.
+ * An entry whose key is a heap copy, safe to read after its source is freed. The payload is not
+ * copied.
  */
 public final class HeapEntry {
   /** Keys are copied eight bytes at a time, so up to seven bytes too many. */
@@ -12,7 +12,7 @@ public final class HeapEntry {
 
   private static final int KEY_BYTES_MIN = 56;
 
-  /** Holds the key in its first {@link #keyLength} bytes; replaced only by a longer key. */
+  /** Holds the key in its first {@link #keyLength} bytes. */
   public byte[] key = new byte[KEY_BYTES_MIN + SLACK];
 
   public int keyLength;
@@ -20,11 +20,7 @@ public final class HeapEntry {
   public long payloadOffset;
   public int payloadLength;
 
-  /**
-   * Copies the key of a position.
-   *
-   * @param agreeing leading bytes that are equal already
-   */
+  /** Copies the key except its first {@code agreeing} bytes, which are equal already. */
   public void putKey(InternalIterator from, int agreeing) {
     int length = from.keyLength();
     require(length);

@@ -5,30 +5,29 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Iterates over index entries in internal order: keys ascending as unsigned bytes, entries of a key
- * by descending tag. Includes every version and tombstone.
+ * by descending tag. Includes all versions and tombstones.
  *
  * <p>Invariants:
  *
  * <ol>
  *   <li>I1: A new iterator is not valid; every seek and step sets validity.
- *   <li>I2: {@link #next} and {@link #previous} require a valid iterator. Past either end it is not
- *       valid until a seek.
- *   <li>I3: Key and payload are readable while valid, until the next seek, step or close. They may
- *       be in different regions, and in others after a step.
+ *   <li>I2: {@link #next} and {@link #previous} require validity. Past either end only a seek
+ *       restores it.
+ *   <li>I3: Key and payload are readable until the next seek, step or close. They may be in
+ *       different regions, and each step may change these.
  * </ol>
  *
- * <p>Not thread safe. The position is in fields of {@link Position}, so that reading it costs no
- * virtual call. A damaged block raises {@link io.kvsep.error.CorruptionException}.
+ * <p>Not thread safe. A damaged block raises {@link io.kvsep.error.CorruptionException}.
  */
 public abstract class InternalIterator implements AutoCloseable {
   protected boolean valid;
 
-  /** The current position; shared with the iterator that this one follows, if any. */
+  /** The current position; may be shared with the iterator that this one follows. */
   protected Position here = new Position();
 
   /**
-   * Whether the previous entry came from another source. What {@link #here} says of the previous
-   * entry then does not apply.
+   * Whether the previous entry came from another source; then {@code keyIsNew} and {@code
+   * keyShared} of {@link #here} do not apply.
    */
   protected boolean sourceChanged;
 
@@ -36,52 +35,47 @@ public abstract class InternalIterator implements AutoCloseable {
 
   public abstract void seekToLast();
 
-  /** Moves to the first entry at or after ({@code key}, {@code tag}) in internal order. */
+  /** Moves to the first entry at or after ({@code key}, {@code tag}). */
   public abstract void seek(Region key, long offset, int length, long tag);
 
-  /** Moves to the last entry before ({@code key}, {@code tag}) in internal order. */
+  /** Moves to the last entry before ({@code key}, {@code tag}). */
   public abstract void seekBefore(Region key, long offset, int length, long tag);
 
   public abstract void next();
 
   public abstract void previous();
 
-  /**
-   * The exception for an entry that is out of order: damage if it comes from a file, otherwise a
-   * bug.
-   */
+  /** The exception for an entry out of order: damage if it comes from a file, else a bug. */
   public RuntimeException disorder() {
     return new IllegalStateException("entries out of order");
   }
 
   /**
-   * Reports entries that probably come next in a walk forward, starting with the current one, as
-   * far as that costs next to nothing. Requires a valid iterator; does not move it.
+   * Reports entries that a walk forward probably reaches, from the current one on, as far as that
+   * costs next to nothing. Requires validity; does not move.
    */
   public void foresee(PrefetchSink sink) {
-    // Not every source knows.
+    // Optional.
   }
 
   /**
-   * The available entries after the current one that a walk forward can take without further
-   * checks: each directly follows the previous one, has another key, and is a value or a pointer
-   * that does not expire. Their payloads are in {@link #payloadRegion}. Requires a valid iterator
-   * in a walk forward; does not move it.
+   * Entries after the current one that a walk forward can take without further checks: each
+   * directly follows the previous one, has another key, and is a value or pointer that does not
+   * expire. Their payloads are in {@link #payloadRegion}. Requires validity in a walk forward; does
+   * not move.
    *
-   * @param limit exclusive upper bound of keys; null for none. Read only by {@link
-   *     EntryLookahead#next}, so it may be filled after this call
-   * @param sequenceMax highest sequence number of entries
-   * @return null if none are available; otherwise there may still be none
+   * @param limit exclusive upper bound of keys; null for none. May be filled after this call,
+   *     before {@link EntryLookahead#next}
+   * @return null if not available; a lookahead may be empty
    */
   public @Nullable EntryLookahead ahead(@Nullable KeyLimit limit, long sequenceMax) {
-    // Not every source has them.
+    // Optional.
     return null;
   }
 
   /**
-   * Moves to the last entry seen through {@link #ahead}. No other move may come between.
-   *
-   * @param entry that entry
+   * Moves to {@code entry}, the last one seen through {@link #ahead}. No other move may come
+   * between.
    */
   public void follow(HeapEntry entry) {
     throw new IllegalStateException("there were no entries ahead");
@@ -128,26 +122,26 @@ public abstract class InternalIterator implements AutoCloseable {
   }
 
   /**
-   * Whether the key is known, without a comparison, to differ from that of the entry before the
-   * last {@link #next}. Meaningless after any other move.
+   * Whether the key is known to differ from the key before the last {@link #next}. Meaningless
+   * after any other move.
    */
   public final boolean keyIsNew() {
     return !sourceChanged && here.keyIsNew;
   }
 
   /**
-   * Number of leading bytes known to be shared with the key before the last {@link #next}; there
-   * may be more. Meaningless after any other move.
+   * Leading bytes known to be shared with the key before the last {@link #next}; there may be more.
+   * Meaningless after any other move.
    */
   public final int keyShared() {
     return sourceChanged ? 0 : here.keyShared;
   }
 
-  /** Takes the position of {@code other}, until the next call. */
+  /** Shares the position of {@code other}. */
   protected final void adopt(InternalIterator other) {
     valid = true;
     sourceChanged = other.sourceChanged;
-    // Rarely a change, and writing a reference costs more than reading it.
+    // Writing a reference costs more than reading it.
     if (here != other.here) {
       here = other.here;
     }
@@ -159,7 +153,6 @@ public abstract class InternalIterator implements AutoCloseable {
     return order != 0 ? order : Long.compare(tag, here.tag);
   }
 
-  /** Length of the common prefix of two keys. */
   protected static int commonKey(InternalIterator a, InternalIterator b) {
     Position x = a.here;
     Position y = b.here;
@@ -178,7 +171,6 @@ public abstract class InternalIterator implements AutoCloseable {
     return x.keyLength != y.keyLength ? x.keyLength - y.keyLength : Long.compare(y.tag, x.tag);
   }
 
-  /** Internal order of two valid positions. */
   protected static int compare(InternalIterator a, InternalIterator b) {
     return compareFrom(commonKey(a, b), a, b);
   }

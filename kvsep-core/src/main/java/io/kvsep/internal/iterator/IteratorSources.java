@@ -5,15 +5,12 @@ import io.kvsep.internal.memory.MemoryLedger;
 import java.util.ArrayList;
 import java.util.List;
 
-/**
- * Collects the iterators of a {@link MergingIterator}, and closes them if it is not created. Not
- * thread safe.
- */
+/** Collects iterators; closes them unless they are merged. Not thread safe. */
 public final class IteratorSources implements AutoCloseable {
   private final List<InternalIterator> iterators = new ArrayList<>();
   private boolean taken;
 
-  /** Takes over an iterator; closes it if that fails. */
+  /** Takes ownership; on failure closes the iterator. */
   public void add(InternalIterator iterator) {
     boolean added = false;
     try {
@@ -25,7 +22,7 @@ public final class IteratorSources implements AutoCloseable {
     }
   }
 
-  /** Passes the ownership to the merge, unless this throws. */
+  /** Passes the ownership on, unless this throws. */
   public MergingIterator merge(MemoryLedger ledger) {
     MergingIterator merged = new MergingIterator(iterators, ledger);
     taken = true;

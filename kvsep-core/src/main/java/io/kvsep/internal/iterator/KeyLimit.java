@@ -4,7 +4,6 @@ import java.util.Arrays;
 
 /**
  * Exclusive upper bound of a walk forward: the end of its range or the next key of another source.
- * Plain fields, as in {@link Position}.
  */
 public final class KeyLimit {
   /** Holds the key in its first {@link #length} bytes. */
@@ -20,7 +19,6 @@ public final class KeyLimit {
     this.length = key.length;
   }
 
-  /** Copies the key of a position. */
   void put(InternalIterator from, int differsFromWalkAt) {
     differsAt = differsFromWalkAt;
     length = from.keyLength();
@@ -31,13 +29,12 @@ public final class KeyLimit {
   }
 
   /**
-   * Whether the key of a position is below this one.
+   * Whether the key of {@code other} is below this one.
    *
    * @param agreeing leading bytes that it shares with the walk's key, which is smaller
    */
   boolean isAbove(InternalIterator other, int agreeing) {
-    // The one that shares fewer bytes with the walk's key differs from it earlier, upwards: it is
-    // greater.
+    // Of two keys above the walk's key, the one that shares fewer bytes with it is greater.
     return agreeing != differsAt
         ? agreeing > differsAt
         : other.keyRegion().compareTo(other.keyOffset(), other.keyLength(), exact()) < 0;

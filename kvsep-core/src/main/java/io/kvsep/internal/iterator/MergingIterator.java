@@ -13,9 +13,8 @@ import org.jspecify.annotations.Nullable;
  * Merges iterators in internal order. The valid children form a binary heap with the current entry
  * at the top: a min-heap in a walk forward, a max-heap in a walk back.
  *
- * <p>A change of direction re-seeks every other child: forward to its first entry after the current
- * one, backward to its last entry before it. A step costs one step of a child and about 2
- * log2(children) comparisons. Owns and closes its children.
+ * <p>A change of direction re-seeks all other children around the current entry. A step costs one
+ * step of a child and about 2 log2(children) comparisons. Owns and closes its children.
  */
 public final class MergingIterator extends InternalIterator {
   private final InternalIterator[] children;
@@ -23,12 +22,12 @@ public final class MergingIterator extends InternalIterator {
   private final GrowingRegion pivot;
   private int heapCount;
 
-  /** Heap index of the child that comes next after the top; 0 if unknown. */
+  /** Heap index of the next child after the top; 0 if unknown. */
   private int runnerUp;
 
   /**
-   * Number of bytes the keys of top and runner-up shared when last compared. While each new top key
-   * shares more with the previous one, it still differs there in the same way.
+   * Bytes that the keys of top and runner-up shared when last compared. A new top key that shares
+   * more with the previous one differs from the runner-up in the same way.
    */
   private int differsAt;
 
@@ -97,7 +96,7 @@ public final class MergingIterator extends InternalIterator {
     settleTop(current);
   }
 
-  /** Reports entries of the current child only; the others' come later. */
+  /** Reports entries of the current child only. */
   @Override
   public void foresee(PrefetchSink sink) {
     if (forward) {
@@ -129,7 +128,7 @@ public final class MergingIterator extends InternalIterator {
   @Override
   public void follow(HeapEntry entry) {
     heap[0].follow(entry);
-    // It may have come closer to the runner-up.
+    // The top may share more with the runner-up now.
     runnerUp = 0;
   }
 
@@ -148,8 +147,8 @@ public final class MergingIterator extends InternalIterator {
   }
 
   /**
-   * Moves the children after {@code child} to the key, in the direction of the walk, unless they
-   * are past it. For callers that need none of their entries before it. Requires a valid iterator.
+   * Moves each child after {@code child} to the key in the direction of the walk, unless it is past
+   * it. Requires validity.
    */
   public void leap(int child, Region key, long offset, int length) {
     for (int i = child + 1; i < children.length; i++) {
@@ -177,7 +176,7 @@ public final class MergingIterator extends InternalIterator {
     closes.throwFirst();
   }
 
-  /** Re-seeks the other children around the current entry, then steps. */
+  /** Changes direction. */
   private void turn(InternalIterator current, boolean walkForward) {
     int length = keyLength();
     long currentTag = tag();
@@ -222,20 +221,19 @@ public final class MergingIterator extends InternalIterator {
       runnerUp = 0;
     }
     if (heapCount > 1 && !isStillFirst()) {
-      // The runner-up is the first of all others.
+      // The runner-up precedes all others.
       InternalIterator top = heap[0];
       heap[0] = heap[runnerUp];
       heap[runnerUp] = top;
       siftDown(runnerUp);
-      // With two children it is known where they differ; with more, the runner-up is unknown.
+      // With more than two children, the new runner-up is unknown.
       runnerUp = heapCount == 2 ? 1 : 0;
     }
     expose(heapCount > 0 && heap[0] == current);
   }
 
-  /** Whether the top is still first after a move or a replacement. */
   private boolean isStillFirst() {
-    // While the top stays the same child, one comparison suffices.
+    // If the runner-up is known, one comparison suffices.
     if (runnerUp == 0) {
       findRunnerUp();
     } else if (forward && heap[0].keyShared() > differsAt) {

@@ -19,7 +19,7 @@ import java.util.OptionalLong;
 public final class Payload {
   public static final int EXPIRY_BYTES = 8;
 
-  /** Expiry of entries that never expire. */
+  /** Stands for no expiry. */
   public static final long NEVER = Long.MAX_VALUE;
 
   private Payload() {}
@@ -29,12 +29,11 @@ public final class Payload {
     return Tag.expires(kind) ? EXPIRY_BYTES : 0;
   }
 
-  /** Milliseconds since the epoch from which on the entry counts as absent. */
+  /** Unix time in milliseconds from which on the entry counts as absent. */
   public static long expiresAtMillis(int kind, Region region, long offset) {
     return Tag.expires(kind) ? region.getLong(offset) : NEVER;
   }
 
-  /** As callers see it. */
   public static OptionalLong expiry(long expiresAtMillis) {
     return expiresAtMillis == NEVER ? OptionalLong.empty() : OptionalLong.of(expiresAtMillis);
   }

@@ -5,8 +5,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The position of an {@link InternalIterator}. Written by the iterator that finds the entries and
- * shared by those that follow it, so that a step copies nothing between them. Lookups use it for
- * the entry found, without the key. Plain fields: reading them costs no call.
+ * shared by those that follow it, so that a step copies nothing. Lookups use it without the key.
+ * Plain fields save virtual calls.
  */
 public class Position {
   public @Nullable Region keyRegion;
@@ -20,18 +20,16 @@ public class Position {
   /** Whether the next step may overwrite the payload. */
   public boolean payloadPasses;
 
-  /** Whether the previous entry of the same source is known to have another key. */
+  /** See {@link InternalIterator#keyIsNew}; relates to the same source. */
   public boolean keyIsNew;
 
-  /** Leading key bytes known to be shared with that entry; there may be more. */
+  /** See {@link InternalIterator#keyShared}; relates to the same source. */
   public int keyShared;
 
-  /** Requires a valid position. */
   Region key() {
     return required(keyRegion);
   }
 
-  /** Requires a valid position. */
   Region payload() {
     return required(payloadRegion);
   }

@@ -10,19 +10,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Deleted ranges of stored keys as fragments: disjoint, ascending, each with the sequence numbers
- * of all deletes that cover it, newest first (as in Pebble and RocksDB). Finding a key is one
- * binary search, however many deletes overlap.
+ * of all deletes that cover it, newest first (as in Pebble and RocksDB). A lookup is one binary
+ * search for the fragment and one within it.
  *
- * <p>Immutable, on the heap; returned arrays must not be modified. Lookups do not allocate.
+ * <p>Immutable, on the heap; callers must not modify returned arrays. Lookups do not allocate.
  */
 public final class RangeTombstones {
   public static final RangeTombstones NONE =
       new RangeTombstones(new byte[0][], new byte[0][], new long[0][]);
 
-  /** Returned by {@link #covering} if there is no delete; no commit has this number. */
+  /** Stands for no delete; no commit has this number. */
   public static final long NOTHING = 0;
 
-  /** Headers of the two keys and of the sequence array, and their references. */
+  /** Array headers and references. */
   private static final int FRAGMENT_OVERHEAD_BYTES = 80;
 
   private static final long[] UNCOVERED = {};
@@ -37,13 +37,12 @@ public final class RangeTombstones {
     this.sequences = sequences;
   }
 
-  /** One delete of the nonempty range [{@code from}, {@code to}). The arrays are retained. */
+  /** One delete of the nonempty range [{@code from}, {@code to}). Keeps the arrays. */
   public static RangeTombstones of(byte[] from, byte[] to, long sequence) {
     return new RangeTombstones(
         new byte[][] {from}, new byte[][] {to}, new long[][] {new long[] {sequence}});
   }
 
-  /** Number of fragments. */
   public int count() {
     return starts.length;
   }
@@ -52,7 +51,6 @@ public final class RangeTombstones {
     return starts.length == 0;
   }
 
-  /** First stored key of a fragment. */
   public byte[] start(int fragment) {
     return starts[fragment];
   }
@@ -96,7 +94,7 @@ public final class RangeTombstones {
     return count == 0 ? NOTHING : newestFirst[count - 1];
   }
 
-  /** Binary search: a range deleted repeatedly has very many. */
+  /** Binary search, because a range deleted repeatedly has very many. */
   private static int countAbove(long[] newestFirst, long sequence) {
     int low = 0;
     int high = newestFirst.length;
@@ -120,7 +118,7 @@ public final class RangeTombstones {
     return newest(fragment, sequence);
   }
 
-  /** These fragments, and older ones where they leave gaps. O(n) in the number of both. */
+  /** These fragments, and the older ones in their gaps. O(n) in both. */
   public RangeTombstones over(RangeTombstones older) {
     if (older.isEmpty() || isEmpty()) {
       return isEmpty() ? older : this;
@@ -187,7 +185,7 @@ public final class RangeTombstones {
     return clipped.build();
   }
 
-  /** Estimated heap of a fragment. */
+  /** Estimated heap. */
   public long bytes(int fragment) {
     return FRAGMENT_OVERHEAD_BYTES
         + starts[fragment].length
@@ -195,7 +193,6 @@ public final class RangeTombstones {
         + 8L * sequences[fragment].length;
   }
 
-  /** Estimated heap of all fragments. */
   public long bytes() {
     long bytes = 0;
     for (int i = 0; i < starts.length; i++) {
@@ -217,7 +214,7 @@ public final class RangeTombstones {
     }
 
     /**
-     * Adds deletes of [{@code from}, {@code to}), which may be empty. The arrays are retained.
+     * Adds deletes of [{@code from}, {@code to}), which may be empty. Keeps the arrays.
      *
      * @param newestFirst descending, without duplicates
      */
@@ -233,7 +230,7 @@ public final class RangeTombstones {
       return this;
     }
 
-    /** The fragments; neighbours with the same deletes are merged. */
+    /** Merges neighbours with the same deletes. */
     public RangeTombstones build() {
       List<byte[]> starts = new ArrayList<>(fromBoundary.size());
       List<byte[]> ends = new ArrayList<>(fromBoundary.size());

@@ -3,14 +3,11 @@ package io.kvsep.internal.iterator;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
 
-/** Another iterator with a constant added to all sequence numbers. Owns and closes it. */
+/** Adds a constant to all sequence numbers of another iterator, which it owns and closes. */
 public final class SequenceShift extends InternalIterator {
   private final InternalIterator entries;
   private final long tagShift;
 
-  /**
-   * @param by added to every sequence number
-   */
   public SequenceShift(InternalIterator entries, long by) {
     this.entries = entries;
     this.tagShift = Tag.of(by, 0);

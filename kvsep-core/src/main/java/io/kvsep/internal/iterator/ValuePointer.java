@@ -4,7 +4,7 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 
 /**
- * Location of a separated value. The segment id is logical: a rewritten segment keeps it.
+ * Location of a separated value. A rewritten segment keeps its id.
  *
  * <pre>
  * field          bytes
@@ -17,14 +17,13 @@ import io.kvsep.internal.memory.Varint;
  * <p>An instance holds decoded fields. Not thread safe.
  */
 public final class ValuePointer {
-  /** Longest encoding. */
   public static final int BYTES_MAX = 10 + 5 + 5 + 5;
 
   public long segment;
   public long offset;
   public int recordLength;
 
-  /** Decodes the fields of the instance. */
+  /** Sets the fields. */
   public void decode(Region region, long at) {
     segment = Varint.get(region, at);
     long next = at + Varint.length(segment);
