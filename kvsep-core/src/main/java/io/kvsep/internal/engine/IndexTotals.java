@@ -8,7 +8,7 @@ import io.kvsep.internal.view.ReadState;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Estimated totals of the index of one read state, from counters of memtables and tables. */
+/** Estimated totals of the index, from counters of memtables and tables. */
 final class IndexTotals {
   private long entries;
   private long keyBytes;
@@ -16,7 +16,7 @@ final class IndexTotals {
 
   private IndexTotals() {}
 
-  /** The caller holds {@code view}. */
+  /** The caller keeps {@code view} alive. */
   static IndexTotals of(ReadState view) {
     IndexTotals totals = new IndexTotals();
     for (Memtable memtable : view.searched) {
@@ -33,7 +33,7 @@ final class IndexTotals {
     return totals;
   }
 
-  /** A tombstone cancels itself and the entry it deletes. */
+  /** A tombstone cancels itself and one entry. */
   private void add(long entryCount, long tombstoneCount, long bytesOfKeys) {
     entries += entryCount - 2 * tombstoneCount;
     // Excludes the keyspace prefix, which is one byte for nearly all keys.

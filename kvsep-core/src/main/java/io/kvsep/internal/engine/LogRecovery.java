@@ -16,14 +16,12 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Determines how much of the log after the last flush is valid, without changing a byte, and then
- * replays it.
+ * Finds how much of the log after the last flush is valid, without changing a byte, and replays it.
  *
- * <p>The log is read in order until the first invalid frame. The log is damaged, and the store does
- * not open, if anything shows that it had been synced further: the manifest, a later frame, the
- * first frames of a later segment, or a table with part of an incomplete frame. Synced data must
- * never be dropped silently. Otherwise the rest was never acknowledged as synced; it is a torn tail
- * and is cut off.
+ * <p>Reads the log up to the first invalid frame. The log is damaged, and the store does not open,
+ * if anything shows that it was synced further: the manifest, a later frame, the first frames of a
+ * later segment, or a table with part of an incomplete frame. Otherwise the rest was never
+ * acknowledged as synced: a torn tail, which is cut off.
  */
 final class LogRecovery {
   /**
@@ -54,14 +52,13 @@ final class LogRecovery {
     this.lastSequence = version.lastSequence();
     for (SegmentState segment : version.segments().values()) {
       if (segment.isLog() && segment.isSealed() && segment.lastSequence() != SegmentState.UNKNOWN) {
-        // Includes segments that are not replayed: failed writes may have used numbers without a
-        // frame.
+        // Segments not replayed count too: failed writes may have used numbers without a frame.
         lastSequence = Math.max(lastSequence, segment.lastSequence());
       }
     }
   }
 
-  /** Reads the log; throws {@link CorruptionException} if it is damaged. */
+  /** Throws {@link CorruptionException} if the log is damaged. */
   void examine() {
     LogPosition start = version.replayFrom();
     List<SegmentState> segments =
@@ -78,12 +75,12 @@ final class LogRecovery {
         while (!reachedSeal(scanner, segment) && scanner.next(leastSequence)) {
           leastSequence = scanner.endSequence();
         }
-        // Valid frames may have been read again since for their positions and sequence numbers.
+        // The scanner reads positions and numbers of a frame again after its check.
         Region.requirePagesRead();
         long end = scanner.endOffset();
         boolean complete = reachedSeal(scanner, segment) || scanner.isComplete();
         if (scanner.isComplete()) {
-          // The end mark accounts for failed writes, which used sequence numbers but left no frame.
+          // The end mark accounts for numbers of failed writes, which left no frame.
           lastSequence = Math.max(lastSequence, scanner.firstSequence() - 1);
         }
         long last = Math.max(lastSequence, leastSequence - 1);
@@ -92,7 +89,7 @@ final class LogRecovery {
         claim = LogPosition.later(claim, scanner.durableClaim());
         largestKeyspace = Math.max(largestKeyspace, scanner.largestKeyspace());
         if (complete) {
-          // A segment sealed in the manifest need not have a successor there, as in a checkpoint.
+          // A segment sealed in the manifest may have no successor there, as in a checkpoint.
           endedSegment = segment.isSealed() ? 0 : segment.id();
           continue;
         }
@@ -107,11 +104,11 @@ final class LogRecovery {
       }
     }
     lastSequence = Math.max(lastSequence, leastSequence - 1);
-    // Everything before the replay position is in tables, whose sequence numbers the version has.
+    // Entries before the replay position are in tables; the version has their numbers.
     writtenSequence = Math.max(version.lastSequence(), leastSequence - 1);
   }
 
-  /** Replays all valid entries in log order, frame by frame. */
+  /** Passes all valid entries in log order, frame by frame. */
   void replay(FrameEntryReader entries, Consumer<FrameEntryReader> sink) {
     for (SoundPart part : parts) {
       try (LogScanner scanner = LogScanner.open(storage, storeId, part.segment(), part.from())) {
@@ -119,7 +116,7 @@ final class LogRecovery {
           scanner.readInto(entries);
           sink.accept(entries);
         }
-        // Detects page faults in the copied data.
+        // Checks the pages copied above.
         Region.requirePagesRead();
         if (scanner.endOffset() != part.end()) {
           throw scanner.damage();
@@ -128,12 +125,12 @@ final class LogRecovery {
     }
   }
 
-  /** The valid parts, one per segment from the replay position on; empty only without segments. */
+  /** One valid part per segment from the replay position on; empty only without segments. */
   List<SoundPart> parts() {
     return parts;
   }
 
-  /** Length of the valid part of a log segment; negative if it is after a torn position. */
+  /** Length of a segment's valid part; negative if it is after a torn position. */
   long soundEnd(SegmentState state) {
     for (SoundPart part : parts) {
       if (part.segment() == state.id()) {
@@ -141,7 +138,7 @@ final class LogRecovery {
       }
     }
     if (isTorn() && state.id() > end().segment()) {
-      // Applies to sealed segments too: the seal may be durable before the content is.
+      // Sealed or not: the seal may be durable before the content is.
       return -1;
     }
     return state.id() == spareSegment ? Segment.EMPTY_BYTES : state.sealedLength();
@@ -153,8 +150,8 @@ final class LogRecovery {
   }
 
   /**
-   * The highest sequence number of an entry. Numbers between it and {@link #lastSequence} were used
-   * by failed writes; exposing them would look like later writes.
+   * The highest sequence number of an entry. Higher numbers up to {@link #lastSequence} belong to
+   * failed writes, and making these visible would look like a write.
    */
   long writtenSequence() {
     return writtenSequence;
@@ -176,14 +173,14 @@ final class LogRecovery {
     return tornSegment != 0;
   }
 
-  /** A pre-allocated segment after the end of the log; 0 if there is none. */
+  /** The pre-allocated segment after the end of the log; 0 if none. */
   long spareSegment() {
     return spareSegment;
   }
 
   /**
-   * The last segment in the manifest if it ends with a mark that another one follows, else 0. A
-   * segment ends only after the edit that adds the next one is durable, so that edit was lost.
+   * The last segment in the manifest if it has an end mark, else 0. The mark is written only after
+   * the edit that adds the next segment is durable, so that edit is lost.
    */
   long endedSegment() {
     return endedSegment;
@@ -197,9 +194,7 @@ final class LogRecovery {
     return new LogPosition(last.segment(), last.end());
   }
 
-  /**
-   * Whether at most one segment follows the end of the log, and it was pre-allocated and is empty.
-   */
+  /** Whether nothing follows the end of the log, except perhaps one empty pre-allocated segment. */
   private boolean isSpare(List<SegmentState> behind) {
     if (behind.size() > 1) {
       return false;
@@ -237,7 +232,7 @@ final class LogRecovery {
     tornSegment = stop.segment();
   }
 
-  /** The highest sequence number in a table. The version's may belong to writes never synced. */
+  /** The highest number in a table. The version's may belong to writes never synced. */
   private long sequenceInTables() {
     long highest = 0;
     for (int level = 0; level < Version.LEVELS; level++) {

@@ -71,14 +71,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One open store: creates, opens, maintains and closes its parts. {@link #reads} and {@link
- * #writes} read and write. Thread safe.
- */
+/** One open store: opens, connects, maintains and closes its parts. Thread safe. */
 public final class StorageEngine implements AutoCloseable {
   private static final long TICK_NANOS = 100_000_000;
 
-  /** Fewer live bytes in the active segment are not put in order. */
+  /** The active segment is reordered if it holds at least one in this many live bytes. */
   private static final long LIVE_PER_ORDERED_BYTE = 64;
 
   private final EngineConfig config;
@@ -114,7 +111,7 @@ public final class StorageEngine implements AutoCloseable {
   private final long replayedBytes;
   private final long tornBytes;
 
-  /** Opens or creates a store. On failure the files are unchanged and the storage is closed. */
+  /** Opens or creates a store. On failure closes the storage. */
   public static StorageEngine open(EngineConfig config) {
     ChronicleLogging.silence();
     boolean opened = false;
@@ -203,7 +200,7 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  /** Makes everything committed before the call durable. */
+  /** Makes all commits before the call durable. */
   public void sync() {
     maintain(appender::sync);
   }
@@ -216,7 +213,7 @@ public final class StorageEngine implements AutoCloseable {
         });
   }
 
-  /** Flushes and compacts everything readable; then throws if a table is damaged. */
+  /** Flushes and compacts everything readable, then throws if a table is damaged. */
   public void compact() {
     maintain(
         () -> {
@@ -229,7 +226,7 @@ public final class StorageEngine implements AutoCloseable {
         });
   }
 
-  /** Flushes and merges all tables; values stay where they are. */
+  /** Flushes and merges all tables; moves no values. */
   public void compactTables() {
     maintain(
         () -> {
@@ -243,7 +240,7 @@ public final class StorageEngine implements AutoCloseable {
     return background.compactAll();
   }
 
-  /** Puts values in key order, also those in the active segment if they are worth a file. */
+  /** Includes the active segment if its values are worth a file. */
   private void orderValues() {
     long live = versions.current().liveBytes();
     rotation.sealWithLive(
@@ -252,7 +249,7 @@ public final class StorageEngine implements AutoCloseable {
     background.refreshPointers();
   }
 
-  /** Fails if the store has failed or its directory was replaced. Too costly for every write. */
+  /** Throws if the store has failed or its directory was replaced. Too costly for every write. */
   private void checkDirectory() {
     lookAtDirectory();
     failure.check();
@@ -296,7 +293,7 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  /** Reads and checks every byte of the current version. Stops when the store is closed. */
+  /** Checks every byte of the current version. Ends when the store is closed. */
   public VerifyReport verify() {
     EpochSlot<WriteRequest> slot = writes.enterToRead();
     try {
@@ -372,7 +369,7 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  /** The files of the value log in ascending id order; throws if the store is closed. */
+  /** The value-log files in ascending id order. */
   public List<SegmentStats> segments() {
     return epochs.inside(
         context -> {
@@ -409,7 +406,7 @@ public final class StorageEngine implements AutoCloseable {
     boolean writersGone = attempts.run(writes::close);
     attempts.run(this::checkDirectory);
     if (!config.mode().readOnly() && !failure.hasFailed()) {
-      // Steps that need no disk space come first, so that a full disk loses nothing.
+      // First the steps that need no disk space, so that a full disk loses nothing.
       attempts.run(appender::sync);
       attempts.run(() -> pipeline.exclusively(appender::leaveRemains));
       attempts.run(pipeline::settle);
@@ -427,7 +424,7 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(() -> closeFile(lock));
       attempts.run(() -> closeFile(config.storage()));
     } else {
-      // Threads may still use all of it and write to files that the lock protects.
+      // Threads may still use all of it, and write files that the lock protects.
       attempts.run(live::hide);
     }
     attempts.throwFirst();
@@ -560,7 +557,7 @@ public final class StorageEngine implements AutoCloseable {
 
   private void startTimers() {
     boolean readOnly = config.mode().readOnly();
-    // Also in read-only stores: memory that a long read retains blocks the caches.
+    // A read-only store collects too, or memory that a long read retains would block the caches.
     config.scheduler().repeat(TICK_NANOS, readOnly ? this::tickToRead : this::tick);
     updateCold();
     if (!readOnly) {
@@ -578,7 +575,6 @@ public final class StorageEngine implements AutoCloseable {
     cold.update(segments.bytes() + versions.liveTables().all().bytes());
   }
 
-  /** Runs every step even if others fail. */
   private void tick() {
     CleanupSteps steps = new CleanupSteps();
     steps.run(this::lookAtDirectory);
@@ -594,12 +590,12 @@ public final class StorageEngine implements AutoCloseable {
 
   private void flushAll() {
     if (live.get().memtables.size() > 1) {
-      // Before the switch, which may otherwise have to wait for a background flush.
+      // Otherwise the switch may have to wait for a background flush.
       background.flushWaitingNow();
     }
     pipeline.exclusively(
         () -> {
-          // A failed store may have inserted half a frame, at which the log ends.
+          // A failed store may have inserted half of the frame at the log's end.
           failure.check();
           if (!live.get().active().isEmpty()) {
             index.switchMemtable(log.end());
@@ -608,7 +604,7 @@ public final class StorageEngine implements AutoCloseable {
     background.flushWaitingNow();
   }
 
-  /** Cleans up after a failed open, whose exception is in flight. */
+  /** Cleans up after a failed open; must not replace its exception. */
   private void abandon(@Nullable VersionSet openedVersions) {
     CleanupSteps attempts = new CleanupSteps();
     if (!attempts.run(config.scheduler()::close)) {
@@ -627,18 +623,18 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
-  /** Admits no more readers and waits for those inside. */
+  /** Admits no more readers; waits for those inside. */
   private void closeView() {
     CleanupSteps attempts = new CleanupSteps();
     attempts.run(live::close);
     attempts.run(reads::closeCursors);
     boolean drained = attempts.run(epochs::drain);
     if (!drained) {
-      // A release may have failed rather than the wait; then nothing is left to wait for.
+      // If a release has failed and not the wait, nothing is left to wait for.
       drained = attempts.run(epochs::drain);
     }
     if (!drained) {
-      // Readers may still use the rest, so it is not freed.
+      // Readers may still use the rest.
       releases.clear();
     }
     attempts.throwFirst();

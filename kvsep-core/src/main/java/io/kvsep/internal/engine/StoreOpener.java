@@ -37,9 +37,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The first half of opening: takes the lock, decides whether a store exists, reads the manifest and
- * checks the log. Until {@link #settle} the only change is the creation of a missing store, so a
- * refused open leaves everything unchanged.
+ * The first half of opening: takes the lock, reads or creates the manifest and checks the log.
+ * Before {@link #settle} nothing but a missing store is created, so a refused open changes nothing.
  */
 final class StoreOpener {
   private final Storage storage;
@@ -52,7 +51,7 @@ final class StoreOpener {
     this.ledger = ledger;
   }
 
-  /** Locks the directory after checking that it is a kvsep store or may become one. */
+  /** Locks the directory if it is a store or may become one. */
   StorageLock lock() throws IOException {
     boolean exists = VersionSet.exists(storage);
     if (!exists) {
@@ -62,14 +61,14 @@ final class StoreOpener {
             StoreFiles.CURRENT, Reason.FOREIGN, "no store in " + storage.location());
       }
     } else {
-      // Before the lock file is created: a foreign directory stays unchanged.
+      // Before the lock file is created, so that a foreign directory stays unchanged.
       VersionSet.checkCurrent(storage, ledger);
     }
     if (exists && config.mode().exclusive()) {
       throw storeExists();
     }
     if (config.mode().readOnly() && !storage.exists(StoreFiles.LOCK)) {
-      // A writer would have created the file; creating it here would change the directory.
+      // There is no writer, because a writer creates the file.
       return () -> {};
     }
     StorageLock lock = storage.lock(StoreFiles.LOCK, config.mode().readOnly());
@@ -108,8 +107,7 @@ final class StoreOpener {
     if (unknown != null) {
       throw lostEdit(versions, "the edit that added " + unknown);
     }
-    // If a segment ends while the memtable is empty, the replay position is the start of the next
-    // one.
+    // Inclusive: if a segment ends while the memtable is empty, replay starts at the next one.
     LogPosition limit = new LogPosition(versions.segmentIdLimitRead(), 0);
     if (version.replayFrom().compareTo(limit) > 0) {
       throw lostEdit(versions, "the edit that added the segment from which the log is replayed");
@@ -125,9 +123,9 @@ final class StoreOpener {
   }
 
   /**
-   * A keyspace is written to only after its edit is durable, and a segment ends only after the edit
-   * of the next one is. If the log refers to a keyspace or segment missing from the manifest, or a
-   * table contains later sequence numbers than log and manifest, the manifest has lost an edit.
+   * Detects a lost edit of the manifest: the log refers to a keyspace or segment that the manifest
+   * lacks, although their edits are durable before they are used, or a table has later sequence
+   * numbers than log and manifest.
    */
   void checkLog(VersionSet versions, LogRecovery recovery) throws IOException {
     if (recovery.largestKeyspace() >= versions.current().nextKeyspace()) {
@@ -160,7 +158,6 @@ final class StoreOpener {
 
   /**
    * Cuts off a torn tail, seals complete segments, and deletes files that are not in the manifest.
-   * Files are changed from here on.
    */
   void settle(VersionSet versions, LogRecovery recovery) throws IOException {
     versions.beginWriting();
@@ -191,7 +188,7 @@ final class StoreOpener {
       try {
         storage.delete(orphan);
       } catch (IOException e) {
-        // Harmless, because its number is never reused; the next open tries again.
+        // Harmless: its number is never reused, and the next open tries again.
       }
     }
   }
@@ -210,9 +207,9 @@ final class StoreOpener {
   }
 
   /**
-   * Replaces a segment by a copy of its first {@code length} bytes. Bytes of a failed sync may look
-   * valid in the page cache but be on no device, and a later sync would not write them; only bytes
-   * that are written again are reliable.
+   * Replaces a segment by a copy of its first {@code length} bytes. After a failed sync the page
+   * cache may have valid bytes that are on no device and that a later sync does not write; only
+   * bytes written again are reliable.
    */
   private void writeAnew(String name, long length) throws IOException {
     String temporary = StoreFiles.temporary(name);
@@ -223,7 +220,7 @@ final class StoreOpener {
       FileCopy.copy(storage, name, storage, temporary, length, ledger, () -> {});
       storage.rename(temporary, name);
     } catch (IOException | RuntimeException | Error e) {
-      // On a full disk the partial copy would use the space freed for the next attempt.
+      // On a full disk, a partial copy would take space that the next attempt needs.
       try {
         storage.delete(temporary);
       } catch (IOException | RuntimeException also) {
@@ -235,9 +232,9 @@ final class StoreOpener {
   }
 
   /**
-   * Syncs the end of the log if nothing is replayed there. A failed write may have been truncated
-   * there by a process that died before the truncation was durable. After a power failure that
-   * write could reappear after newer data.
+   * Syncs the end of a log without entries to replay. A process may have truncated a failed write
+   * there and died before that was durable; after a power failure the write could reappear after
+   * newer data.
    */
   private void makeDurable(String name) throws IOException {
     try (StorageFile file = storage.open(name, /* writable= */ true)) {
@@ -251,7 +248,6 @@ final class StoreOpener {
     }
   }
 
-  /** Refuses a directory with foreign files. */
   private void refuseForeignFiles() throws IOException {
     List<String> names = storage.list();
     for (String name : names) {
@@ -263,7 +259,7 @@ final class StoreOpener {
     }
   }
 
-  /** Opens the value-log files, up to the end of their valid parts. */
+  /** Opens the value-log files up to the ends of their valid parts. */
   void openSegments(
       VersionSet versions, LogRecovery recovery, SegmentDirectory segments, Epochs<?> epochs) {
     Collection<SegmentState> states = versions.current().segments().values();
@@ -288,7 +284,7 @@ final class StoreOpener {
         });
   }
 
-  /** Returns null for a segment after a torn position, in a read-only store. */
+  /** Returns null for a segment after a torn position, which only a read-only store still lists. */
   private @Nullable Segment openSegment(
       SegmentState state, VersionSet versions, LogRecovery recovery, Epochs<?> epochs) {
     if (state.relocated()) {

@@ -18,11 +18,11 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The current read state and its changes. Readers get it with one volatile read; changes hold the
- * lock. Threads that need the result of background work wait here for a change.
+ * The current read state. Readers get it with one volatile read; changes hold the lock. Threads
+ * that need the result of background work wait here for a change.
  */
 public final class CurrentReadState {
-  /** After this a waiting thread looks whether the store has failed. */
+  /** A waiting thread checks for a failed store after this time. */
   private static final long WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
 
   private final Epochs<?> epochs;
@@ -38,10 +38,9 @@ public final class CurrentReadState {
   @GuardedBy("lock")
   private long markEpoch;
 
-  /** Number of wake-ups so far. Written under lock. */
+  /** Number of wake-ups. Written under the lock. */
   private volatile long changes;
 
-  /** Bytes of flushed memtables not freed yet. */
   private final AtomicLong pinnedMemtableBytes = new AtomicLong();
 
   public CurrentReadState(
@@ -52,7 +51,7 @@ public final class CurrentReadState {
     this.failure = failure;
   }
 
-  /** Returns the current read state. The caller is inside an epoch. */
+  /** The caller must be inside an epoch. */
   public ReadState get() {
     ReadState view = current;
     if (view == null) {
@@ -69,7 +68,7 @@ public final class CurrentReadState {
     return current != null;
   }
 
-  /** Returns the current read state with a reference that the caller must release. */
+  /** The caller must release the returned read state. */
   public ReadState retain() {
     while (true) {
       ReadState view = get();
@@ -79,7 +78,7 @@ public final class CurrentReadState {
     }
   }
 
-  /** Memory of flushed memtables that cursors and running reads still use. */
+  /** Bytes of flushed memtables that cursors and running reads still use. */
   public long pinnedMemtableBytes() {
     return pinnedMemtableBytes.get();
   }
@@ -88,7 +87,7 @@ public final class CurrentReadState {
     change(() -> memtablesNewestFirst.stream().map(this::shared).toList(), null, null);
   }
 
-  /** Makes {@code memtable} the active one, or frees it if that fails. */
+  /** Makes {@code memtable} the active one; frees it on failure. */
   public void addMemtable(Memtable memtable) {
     change(
         () -> {
@@ -101,7 +100,7 @@ public final class CurrentReadState {
         null);
   }
 
-  /** Installs the current version, and removes the memtable that it now contains. */
+  /** Installs the current version and removes the memtable that it now contains. */
   public void installVersion(@Nullable Memtable flushed) {
     change(
         () -> {
@@ -117,7 +116,7 @@ public final class CurrentReadState {
         flushed);
   }
 
-  /** Invalidates every earlier {@link MemtableHighWater}, after a change that is in no memtable. */
+  /** Invalidates all marks ({@link MemtableHighWater}) after a change that is in no memtable. */
   @SuppressWarnings("GuardedBy") // change calls it under the lock
   public void forgetMarks() {
     change(
@@ -129,7 +128,7 @@ public final class CurrentReadState {
         null);
   }
 
-  /** Ends all new reads. The caller drains the epochs next. */
+  /** Admits no more reads. The caller drains the epochs next. */
   public void close() {
     ReadState view = hide();
     if (view != null) {
@@ -138,8 +137,7 @@ public final class CurrentReadState {
   }
 
   /**
-   * As {@link #close}, but releases nothing: running operations may still use the returned read
-   * state.
+   * Like {@link #close}, but releases nothing: running operations may use the returned read state.
    */
   public @Nullable ReadState hide() {
     lock.lock();
@@ -154,8 +152,8 @@ public final class CurrentReadState {
   }
 
   /**
-   * Prepares the flushes of the memtables queued after the one being flushed. Called by threads
-   * that wait for these flushes.
+   * Sorts the memtables queued after the one being flushed. Called by threads that wait for their
+   * flushes.
    */
   public void prepareFlushes() {
     ReadState view = retain();
@@ -168,7 +166,7 @@ public final class CurrentReadState {
     }
   }
 
-  /** Wakes all waiting threads, so that they check their condition again. */
+  /** Wakes all waiting threads to check their conditions. */
   public void signal() {
     lock.lock();
     try {
@@ -178,15 +176,15 @@ public final class CurrentReadState {
     }
   }
 
-  /** Call before checking a condition, and pass the result to {@link #awaitChange}. */
+  /** Call before checking a condition; the result goes to {@link #awaitChange}. */
   public long changes() {
     return changes;
   }
 
   /**
-   * Waits a short time for a change, unless there was one since {@link #changes} returned {@code
-   * seen}. Preserves the interrupt status. Throws if the store has failed: then the jobs that would
-   * bring the change may have ended.
+   * Waits a short time for a change, unless there was one after {@code seen}. Preserves the
+   * interrupt status. Throws if the store has failed, because the jobs that would bring the change
+   * may have ended.
    */
   @SuppressWarnings("WaitNotInLoop") // the caller has the loop
   public void awaitChange(long seen) {
@@ -215,9 +213,8 @@ public final class CurrentReadState {
   }
 
   /**
-   * @param memtables of the next read state; called under the lock
-   * @param arriving the new memtable
-   * @param leaving the removed memtable
+   * @param memtables called under the lock
+   * @param arriving freed on failure
    */
   private void change(
       Supplier<List<SharedMemtable>> memtables,
@@ -241,12 +238,12 @@ public final class CurrentReadState {
       lock.unlock();
     }
     if (previous != null) {
-      // Without the lock, which writers need: this may delete the files of a version.
+      // Without the lock, which writers need: this may delete files.
       previous.release();
     }
   }
 
-  /** If this fails, the current read state stays and nothing is retained. */
+  /** A failure changes and retains nothing. */
   @GuardedBy("lock")
   private void install(List<SharedMemtable> memtables) {
     Version version = versions.get();

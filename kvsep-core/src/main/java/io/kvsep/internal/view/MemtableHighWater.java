@@ -5,19 +5,18 @@ import io.kvsep.internal.memtable.Memtable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The fill level of the memtables at one moment. Later entries are after the mark in its memtable
- * or in a newer one, so they are found without a look at earlier ones. Retains no memory: it is
- * valid only while its memtable is in the read state.
+ * The fill level of the memtables at one time, to find later entries without a look at earlier
+ * ones. Retains no memory: valid only while its memtable is in the read state.
  */
 public record MemtableHighWater(long epoch, Memtable memtable, long mark, long entryCount) {
   public static MemtableHighWater of(ReadState view) {
     Memtable active = view.active();
-    // Before the mark is taken, so that entriesSince is never too low.
+    // Before the mark, so that entriesSince is never too low.
     long entries = active.entryCount();
     return new MemtableHighWater(view.markEpoch, active, active.mark(), entries);
   }
 
-  /** No entry before a mark taken earlier in the read state has a higher sequence number. */
+  /** No entry before an earlier mark in the read state has a higher sequence number. */
   public static long newestSequence(ReadState view) {
     long newest = view.version.lastSequence();
     for (Memtable memtable : view.searched) {
@@ -26,13 +25,13 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
     return newest;
   }
 
-  /** A mark, and a snapshot that sees exactly the entries before it. */
+  /** A snapshot that sees exactly the entries before the mark. */
   public record MarkedSnapshot(@Nullable MemtableHighWater mark, SnapshotLease hold) {
     private static final int TRIES = 64;
 
     /**
-     * No such mark exists between the first entry of a commit and its publication; entries of a
-     * long commit may even be in tables. So this retries, and finally returns no mark.
+     * There is no such mark between the first entry of a commit and its publication, so this
+     * retries; without success it returns no mark.
      */
     public static MarkedSnapshot take(CurrentReadState live, SnapshotRegistry snapshots) {
       for (int i = 0; i < TRIES; i++) {
@@ -49,8 +48,8 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
   }
 
   /**
-   * Returns the index of the memtable in the read state. -1 if the mark is invalid, because the
-   * memtable was flushed or a bulk load was installed since.
+   * Index of the memtable in the read state; -1 if it was flushed or a bulk load was installed
+   * since.
    */
   public int indexIn(ReadState view) {
     if (view.markEpoch != epoch) {
@@ -65,9 +64,9 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
   }
 
   /**
-   * Approximate number of entries since the mark.
+   * At least the number of entries since the mark.
    *
-   * @param index of the memtable, from {@link #indexIn}
+   * @param index from {@link #indexIn}
    */
   public long entriesSince(ReadState view, int index) {
     long entries = memtable.entryCount() - entryCount;
@@ -77,7 +76,7 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
     return entries;
   }
 
-  /** Returns whether the test is true for any entry since the mark. Ignores range deletes. */
+  /** Whether the test holds for any entry since the mark. Ignores range deletes. */
   public boolean anySince(ReadState view, int index, EntryTest test) {
     for (int i = 0; i < index; i++) {
       if (view.searched[i].any(test)) {

@@ -10,14 +10,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What a reader reads: the memtables and one version of the tables. Immutable except for its
+ * What a reader reads: the memtables and one version of the tables. Immutable except for the
  * reference count.
  *
- * <p>Point reads use the current read state inside an epoch and count no reference. Cursors retain
- * it. Dropping the last reference releases the version and the memtables.
+ * <p>Point reads use it inside an epoch without a reference; cursors retain it. The last reference
+ * releases the version and the memtables.
  */
 public final class ReadState {
-  /** A memtable and the number of read states that contain it. */
+  /** A memtable, counted by read states that contain it. */
   public static final class SharedMemtable {
     public final Memtable memtable;
     private final AtomicInteger views = new AtomicInteger();
@@ -25,14 +25,14 @@ public final class ReadState {
     private boolean pinned;
 
     /**
-     * @param pinnedBytes counts memtables that left the current read state and are not freed
+     * @param pinnedBytes bytes of memtables outside the current read state and not freed
      */
     public SharedMemtable(Memtable memtable, AtomicLong pinnedBytes) {
       this.memtable = memtable;
       this.pinnedBytes = pinnedBytes;
     }
 
-    /** Called when the memtable leaves the current read state; older ones keep it. */
+    /** Called when the memtable leaves the current read state. */
     void pin() {
       pinned = true;
       pinnedBytes.addAndGet(memtable.memoryBytes());
@@ -49,12 +49,12 @@ public final class ReadState {
   /** Newest first; the first is active. */
   public final List<SharedMemtable> memtables;
 
-  /** The same as an array, for the read path. */
+  /** {@link #memtables} for the read path. */
   public final Memtable[] searched;
 
   public final Version version;
 
-  /** Earlier calls of {@link CurrentReadState#forgetMarks}. */
+  /** Number of earlier calls of {@link CurrentReadState#forgetMarks}. */
   final long markEpoch;
 
   private final Epochs<?> epochs;
@@ -77,9 +77,7 @@ public final class ReadState {
     return searched[0];
   }
 
-  /**
-   * Returns false if the read state is already released; else the caller must {@link #release} it.
-   */
+  /** False if already released; else the caller must {@link #release}. */
   public boolean tryRetain() {
     return references.tryPin();
   }

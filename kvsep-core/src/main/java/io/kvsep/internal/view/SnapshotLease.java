@@ -2,10 +2,7 @@ package io.kvsep.internal.view;
 
 import io.kvsep.error.StoreClosedException;
 
-/**
- * A snapshot's claim on its sequence number: entries visible at that number are kept until it is
- * released. Equality is identity, also for leases of the same number.
- */
+/** Keeps the entries visible at a sequence number until released. Equality is identity. */
 public final class SnapshotLease {
   private final long sequence;
   private final long sinceNanos;
@@ -20,7 +17,7 @@ public final class SnapshotLease {
     return sequence;
   }
 
-  /** Returns the sequence number, or throws if the lease is released. */
+  /** Throws if the lease is released. */
   public long heldSequence() {
     if (released) {
       throw new StoreClosedException("the snapshot is closed");
@@ -28,12 +25,12 @@ public final class SnapshotLease {
     return sequence;
   }
 
-  /** Called only by the registry. */
+  /** For the registry alone. */
   void release() {
     released = true;
   }
 
-  /** Time of acquisition, by the ticker of the engine. */
+  /** Time of acquisition by the ticker. */
   long sinceNanos() {
     return sinceNanos;
   }

@@ -9,16 +9,16 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The sequence numbers at which readers may read. Snapshots are registered under the lock under
- * which jobs read the boundaries, so no job drops an entry that a snapshot needs. Also publishes
- * commits through {@link #visibleSequence}. Thread safe.
+ * The sequence numbers at which readers read. Snapshots register under the lock under which jobs
+ * read the boundaries, so no job drops an entry that a snapshot needs. Publishes commits through
+ * {@link #visibleSequence}. Thread safe.
  *
  * <p>Not final: tests insert a step between read state and sequence number of a read.
  */
 public class SnapshotRegistry {
   private final Ticker ticker;
 
-  /** In the order of acquisition and of sequence numbers. */
+  /** In the order of acquisition, so ascending. */
   @GuardedBy("this")
   private final Set<SnapshotLease> holds = new LinkedHashSet<>();
 
@@ -40,7 +40,7 @@ public class SnapshotRegistry {
     visibleSequence = sequence;
   }
 
-  /** Takes a snapshot of the visible sequence number. The caller must {@link #release} it. */
+  /** A lease of the visible sequence number, which the caller must {@link #release}. */
   public synchronized SnapshotLease acquire() {
     SnapshotLease hold = new SnapshotLease(visibleSequence, ticker.nanos());
     holds.add(hold);
@@ -49,7 +49,7 @@ public class SnapshotRegistry {
 
   /** Idempotent. */
   public synchronized void release(SnapshotLease hold) {
-    // Before the boundaries of any job that may drop its entries.
+    // First, before a job reads boundaries without this one and drops entries.
     hold.release();
     if (holds.remove(hold)) {
       released.incrementAndGet();
@@ -64,7 +64,7 @@ public class SnapshotRegistry {
     return holds.size();
   }
 
-  /** Age of the oldest snapshot, 0 if there is none. */
+  /** Age of the oldest snapshot; 0 without one. */
   public synchronized long oldestNanos() {
     Iterator<SnapshotLease> oldestFirst = holds.iterator();
     return oldestFirst.hasNext() ? ticker.nanos() - oldestFirst.next().sinceNanos() : 0;
@@ -75,7 +75,7 @@ public class SnapshotRegistry {
     return boundaries()[0];
   }
 
-  /** The distinct sequence numbers of snapshots and the visible one, ascending. */
+  /** The distinct numbers of snapshots and the visible one, ascending. */
   public synchronized long[] boundaries() {
     long visible = visibleSequence;
     long[] boundaries = new long[holds.size() + 1];

@@ -1,7 +1,7 @@
 /**
- * What readers see in one open store: memtables, version, visible sequence number and snapshots. A
- * reader enters an epoch and uses the current read state; it takes no lock. Flushes, compactions,
- * rotations of the log and bulk loads install new read states.
+ * What readers see: memtables, version, visible sequence number and snapshots. A reader enters an
+ * epoch and uses the current read state, without a lock. A change of the memtables or of the
+ * version installs a new read state.
  */
 @NullMarked
 package io.kvsep.internal.view;
