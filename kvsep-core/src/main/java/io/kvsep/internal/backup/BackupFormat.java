@@ -29,8 +29,8 @@ import java.util.zip.CRC32C;
  *                                              16     8 bytes of all payloads
  * </pre>
  *
- * A <em>chained</em> crc covers the preceding crc, four bytes, then the whole block or trailer
- * except the crc itself. It detects missing, duplicate and reordered blocks.
+ * A <em>chained</em> crc covers the four bytes of the preceding crc, then the block or trailer
+ * without the crc itself. It detects missing, duplicate and reordered blocks.
  *
  * <pre>
  * the payloads, concatenated := record*        numbers are varints, an expiry is eight bytes
@@ -41,8 +41,8 @@ import java.util.zip.CRC32C;
  *  5 expiring  keyLength key expiresAtMillis valueLength value
  * </pre>
  *
- * Keys and bounds are stored keys. Keyspace records come first, then ranges. Deletes and puts
- * follow, ordered by keyspace and key.
+ * Keys and bounds are stored keys. Keyspace records come first, then ranges, then deletes and puts
+ * ordered by keyspace and key.
  */
 final class BackupFormat {
   /** Name of the stream in errors. */
@@ -72,9 +72,9 @@ final class BackupFormat {
   /**
    * Identity and extent of a backup.
    *
-   * @param complete whether it is a full backup rather than one of changes
-   * @param since the sequence number at which it starts
-   * @param until the sequence number that it reaches
+   * @param complete whether it is a full backup
+   * @param since sequence number at which it starts
+   * @param until sequence number that it reaches
    */
   record Header(StoreId source, boolean complete, long since, long until) {}
 
@@ -89,8 +89,8 @@ final class BackupFormat {
   }
 
   /**
-   * The error for a header with a wrong magic: a damaged backup if the checksum matches with the
-   * correct magic, else a foreign file.
+   * The error for a wrong magic: damage if the checksum is right with the correct magic, else a
+   * foreign file.
    */
   static KvException otherMagic(byte[] encoded) {
     byte[] mended = encoded.clone();
@@ -103,7 +103,7 @@ final class BackupFormat {
         NAME, 0, "magic " + hex.formatHex(mended, 0, 8), "magic " + hex.formatHex(encoded, 0, 8));
   }
 
-  /** Decodes a header whose magic has been checked. */
+  /** Requires the correct magic. */
   static Header header(byte[] encoded) {
     ByteBuffer bytes = buffer(encoded).position(Long.BYTES);
     int version = bytes.getInt();
@@ -140,8 +140,8 @@ final class BackupFormat {
   }
 
   /**
-   * The crc of {@code before}, the length field, and everything after the crc field, up to {@code
-   * count} bytes in all.
+   * The chained crc of a block or trailer of {@code count} bytes; {@code before} is the preceding
+   * crc.
    */
   static int chained(int before, byte[] bytes, int count) {
     CRC32C crc = new CRC32C();

@@ -20,13 +20,12 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Writes the content of a store as of one point in time, or the changes since an earlier backup, to
- * a stream.
+ * Writes the content of a store at one point in time, or the changes since an earlier backup.
  *
- * <p>Changes are found in the index: the newest version of each key, including deletes, if it is
- * newer than the earlier backup. Compaction drops deletes that hide nothing in this store, but such
- * a delete may hide an entry in a store restored from the earlier backup. The manifest records the
- * highest sequence number of a dropped delete; if it is too high, a full backup is written instead.
+ * <p>Changes are the newest version of each key in the index, deletes included, if it is newer than
+ * the earlier backup. Compaction drops deletes that hide nothing here but may hide an entry in a
+ * store restored from the earlier backup. The manifest records the highest sequence number of a
+ * dropped delete; if it is too high, the backup becomes a full one.
  */
 final class BackupJob {
   private final EngineConfig config;
@@ -42,21 +41,20 @@ final class BackupJob {
   }
 
   /**
-   * Writes a backup.
+   * Writes a backup; returns the sequence number that it reaches.
    *
-   * @param since the sequence number that an earlier one reached, 0 for a full backup
+   * @param since that of an earlier backup, 0 for a full one
    * @param pulse called often; throws when the store is being closed
-   * @return the sequence number that this one reaches
    */
   long run(OutputStream output, long since, Runnable pulse) throws IOException {
     while (true) {
       SortedMap<String, Integer> keyspaces = names();
       try (PinnedReadState moment = reads.moment()) {
-        // Unchanged, so these are the keyspaces of the pinned read state.
+        // Unchanged, so these belong to the pinned read state.
         if (keyspaces.equals(names())) {
           if (!config.mode().readOnly()) {
-            // Sequence numbers revoked by a power failure are reused; the next backup would skip
-            // the writes that reuse them.
+            // A power failure would let writes reuse sequence numbers of the backup, and the next
+            // backup would skip them.
             appender.sync();
           }
           return write(output, since, moment, keyspaces, pulse);
@@ -94,7 +92,7 @@ final class BackupJob {
     for (int id : keyspaces.values()) {
       writeEntries(writer, moment, id, complete, since, pulse);
     }
-    // Also covers the last blocks and records, after which nothing else was read.
+    // The last blocks and records have not been checked yet.
     Region.requirePagesRead();
     writer.finish();
     return until;

@@ -17,9 +17,9 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * Reads a backup in {@link BackupFormat}, record by record. Every block is checked before any of it
- * is returned, and {@link #next} returns false only at the end of a complete backup. Reads nothing
- * after its end. Uses at most the memory of the longest value. Not thread safe.
+ * Reads a backup in {@link BackupFormat} and nothing after it. Checks each block before it returns
+ * any of it; {@link #next} returns false only at the end of a complete backup. Uses memory for one
+ * block and one value. Not thread safe.
  */
 final class BackupReader {
   private static final byte[] NONE = {};
@@ -39,7 +39,7 @@ final class BackupReader {
   private long records;
   private long payloadBytes;
 
-  /** By name and, for a lookup per record, the ids alone. */
+  /** Ids by name; {@link #ids} has them for a lookup per record. */
   private final SortedMap<String, Integer> keyspaces = new TreeMap<>();
 
   private final Set<Integer> ids = new HashSet<>();
@@ -51,8 +51,6 @@ final class BackupReader {
   private long expiresAtMillis;
 
   /**
-   * Reads the header.
-   *
    * @param pulse called often; may throw
    */
   BackupReader(InputStream input, Runnable pulse) throws IOException {
@@ -74,7 +72,7 @@ final class BackupReader {
     return header;
   }
 
-  /** Moves to the next record; returns false after the last one. */
+  /** False after the last record. */
   boolean next() throws IOException {
     if (!hasMore()) {
       return false;
@@ -83,7 +81,7 @@ final class BackupReader {
     if (found < BackupFormat.KEYSPACE || found > BackupFormat.EXPIRING) {
       throw damage("the kind of a record", "kind " + found);
     }
-    // Deletes and puts are in any order.
+    // Deletes and puts are mixed.
     if (Math.min(found, BackupFormat.DELETE) < Math.min(kind, BackupFormat.DELETE)) {
       throw damage("records in order", "kind " + found + " behind entries or ranges");
     }
@@ -93,12 +91,12 @@ final class BackupReader {
     return true;
   }
 
-  /** Of the current record, one of those in {@link BackupFormat}. */
+  /** One of the kinds in {@link BackupFormat}. */
   int kind() {
     return kind;
   }
 
-  /** The keyspaces so far; complete with the first record of another kind. */
+  /** Complete at the first record of another kind. */
   SortedMap<String, Integer> keyspaces() {
     return keyspaces;
   }
@@ -197,7 +195,7 @@ final class BackupReader {
   }
 
   private byte[] take(int length) throws IOException {
-    // The length is not trusted before that much was read.
+    // Grows with what was read, because the length is not trusted.
     byte[] bytes = new byte[Math.min(length, BackupFormat.BLOCK_BYTES_MAX)];
     for (int done = 0; done < length; ) {
       require();
@@ -289,7 +287,6 @@ final class BackupReader {
     }
   }
 
-  /** An error in the last record read. */
   private CorruptionException damage(String expected, String found) {
     return new CorruptionException(BackupFormat.NAME, blockOffset, expected, found);
   }

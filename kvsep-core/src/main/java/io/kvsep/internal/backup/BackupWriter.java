@@ -7,7 +7,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Writes a backup in {@link BackupFormat}, block by block. Not thread safe. */
+/** Writes a backup in {@link BackupFormat}. Not thread safe. */
 final class BackupWriter {
   private final OutputStream output;
 
@@ -44,9 +44,7 @@ final class BackupWriter {
   }
 
   /**
-   * Writes one entry.
-   *
-   * @param expiresAtMillis {@link SnapshotCursor#NEVER} if it does not expire
+   * @param expiresAtMillis {@link SnapshotCursor#NEVER} for no expiry
    */
   void put(byte[] storedKey, long expiresAtMillis, ByteBuffer value) throws IOException {
     boolean expires = expiresAtMillis != SnapshotCursor.NEVER;
@@ -66,7 +64,7 @@ final class BackupWriter {
     }
   }
 
-  /** Ends the backup and flushes, but does not close, the stream. */
+  /** Ends the backup and flushes the stream. */
   void finish() throws IOException {
     writeBlock();
     byte[] bytes = new byte[BackupFormat.TRAILER_BYTES];

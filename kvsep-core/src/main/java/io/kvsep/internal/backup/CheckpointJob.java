@@ -15,12 +15,9 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * Creates an independent copy of the store as of one point in time. Writers are blocked only while
- * the log switches to a new segment: everything committed before is then in immutable files, which
- * are linked. Memtables are not flushed, because the log has their content; opening the copy
- * replays it.
- *
- * <p>Runs on the calling thread.
+ * Creates an independent copy of the store at one point in time, on the calling thread. Writers
+ * wait only while the log switches to a new segment; everything committed before is then in
+ * immutable files, which are linked. Memtables are not flushed: opening the copy replays its log.
  */
 final class CheckpointJob {
   private final EngineConfig config;
@@ -43,12 +40,12 @@ final class CheckpointJob {
   }
 
   /**
-   * Creates the copy; after an error {@code target} does not exist.
+   * After an error {@code target} does not exist.
    *
    * @param pulse called often; throws when the store is being closed
    */
   void run(Path target, Runnable pulse) throws IOException {
-    // First, so that an existing target leaves the store untouched.
+    // First, so that an existing target changes nothing.
     try (NewDirectory copy = config.storage().newDirectory(target)) {
       Version version = rotation.endSegment();
       try {
@@ -69,7 +66,7 @@ final class CheckpointJob {
         FileCopy.copy(config.storage(), name, copy.storage(), name, file.getValue(), ledger, pulse);
       }
     }
-    // Created now, so that a read-only opener of the copy can lock out writers.
+    // Creates the lock file, so that a read-only opener of the copy can lock out writers.
     StorageLock lock = copy.storage().lock(StoreFiles.LOCK, /* shared= */ false);
     lock.close();
     VersionCopy.write(versions, version, copy.storage(), ledger);

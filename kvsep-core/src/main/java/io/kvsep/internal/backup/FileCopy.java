@@ -9,7 +9,6 @@ import io.kvsep.internal.memory.Region;
 import java.io.EOFException;
 import java.io.IOException;
 
-/** Copies files in pieces. */
 public final class FileCopy {
   private static final int PIECE_BYTES = 256 << 10;
 

@@ -28,14 +28,14 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Restores a backup: a full one into a store that was never written to, changes into a store
- * exactly at their start.
+ * Restores a full backup into a store that was never written to, or changes into a store exactly at
+ * their start.
  *
- * <p>A restore is a bulk load of the records of the backup. Its entries, the names of keyspaces and
- * the number that the store has reached are installed by one edit of the manifest, after the stream
- * was read to its end and checked, and only if the backup still fits. So the store holds all of the
- * backup or nothing of it. Deleted ranges and dropped keyspaces become deletes of the keys that the
- * store has in them, which no write can change meanwhile without the backup being refused.
+ * <p>A restore is a bulk load of the records. After the stream was read to its end and checked, and
+ * only if the backup still fits, one edit of the manifest installs entries, keyspace names and the
+ * sequence number reached. So the store holds all of the backup or nothing of it. Deleted ranges
+ * and dropped keyspaces become deletes of the store's keys in them; a write meanwhile makes the
+ * restore fail.
  *
  * <p>Thread safe.
  */
@@ -53,10 +53,9 @@ final class RestoreJob {
   }
 
   /**
-   * Restores a backup.
+   * Returns the sequence number of the source that this store has reached.
    *
    * @param pulse called often; throws when the store is being closed
-   * @return the sequence number of the source that this store has reached
    */
   long run(InputStream input, Runnable pulse) throws IOException {
     BackupReader backup = new BackupReader(input, pulse);
@@ -85,11 +84,14 @@ final class RestoreJob {
     }
   }
 
-  /** What a restore requires of the store, and changes besides its entries. */
+  /** The condition of a restore, and what it changes besides entries. */
   private final class Effect implements LoadCondition {
     private final Header header;
 
-    /** By name: those before the restore and after it, known when the entries begin. */
+    /**
+     * Keyspace ids by name, before the restore and after it; the latter are complete when the
+     * entries begin.
+     */
     private final Map<String, Integer> before;
 
     private final Map<String, Integer> after;
@@ -103,7 +105,7 @@ final class RestoreJob {
     @Override
     public void check() {
       requireFits();
-      // Ids are those of the source, so they must not be in use here for other keyspaces.
+      // Ids are the source's, so no other keyspace may use them here.
       int next = versions.current().nextKeyspace();
       after.forEach(
           (name, id) -> {
@@ -181,7 +183,7 @@ final class RestoreJob {
     return new IncompatibleFormatException(BackupFormat.NAME, Reason.FOREIGN, why);
   }
 
-  /** The entries of a backup, and deletes of the keys in what it deletes as a whole. */
+  /** The entries of a backup, and deletes of the keys in its deleted ranges. */
   private static final class Entries implements LoadSource, AutoCloseable {
     private static final byte[] NONE = {};
 
@@ -193,10 +195,10 @@ final class RestoreJob {
     private final PinnedReadState start;
     private final Queue<Range> deleted = new ArrayDeque<>();
 
-    /** Over the keys of the range being deleted, if any. */
+    /** Over the keys of the current deleted range. */
     private @Nullable SnapshotCursor cursor;
 
-    /** Whether the backup has a current record, and whether that is behind. */
+    /** Whether the backup is at a record, and whether that record was returned. */
     private boolean found;
 
     private boolean used;
@@ -208,7 +210,7 @@ final class RestoreJob {
     private long expiresAtMillis;
 
     /**
-     * @param found whether {@code backup} is at a record, to be the first one
+     * @param found whether {@code backup} is at a record
      */
     Entries(BackupReader backup, boolean found, PinnedReadState start) {
       this.backup = backup;
@@ -216,7 +218,7 @@ final class RestoreJob {
       this.start = start;
     }
 
-    /** Deletes all keys of a keyspace, before what follows. */
+    /** Deletes all keys of a keyspace before the next record. */
     void deleteAll(int id) {
       deleted.add(new Range(Keyspaces.storedKey(id, NONE), Keyspaces.end(id)));
     }
@@ -269,7 +271,7 @@ final class RestoreJob {
       return start.keys(keyspace, userKey(range.from), to);
     }
 
-    /** Whether the record of the backup is an entry. */
+    /** Whether the record is an entry. */
     private boolean take() {
       if (backup.kind() == BackupFormat.RANGE) {
         deleted.add(new Range(backup.key(), backup.value()));

@@ -21,9 +21,7 @@ import java.io.OutputStream;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Path;
 
-/**
- * Checkpoints, backups and restores of an open store, concurrent with all other use. Thread safe.
- */
+/** Checkpoints, backups and restores of an open store. Thread safe. */
 public final class StoreBackups {
   private final StoreWrites writes;
   private final FailureState failure;
@@ -49,7 +47,7 @@ public final class StoreBackups {
     restore = new RestoreJob(reads, keyspaces, versions, loads);
   }
 
-  /** Creates a copy of the store in a directory that must not exist. */
+  /** Copies the store into a directory that must not exist. */
   public void checkpoint(Path target) {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {
@@ -66,7 +64,7 @@ public final class StoreBackups {
     }
   }
 
-  /** Writes the changes since a sequence number, or everything; returns the number reached. */
+  /** Writes the changes since a sequence number, 0 for everything; returns the number reached. */
   public long backup(OutputStream output, long since) {
     EpochSlot<WriteRequest> slot = writes.enterToRead();
     try {
@@ -80,7 +78,7 @@ public final class StoreBackups {
     }
   }
 
-  /** Restores a backup; returns the sequence number of its source that the store has reached. */
+  /** Returns the sequence number of the source that the store has reached. */
   public long restore(InputStream input) {
     EpochSlot<WriteRequest> slot = writes.enter();
     try {

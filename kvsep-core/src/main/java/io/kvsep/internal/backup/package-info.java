@@ -1,4 +1,4 @@
-/** Checkpoints, backups and restores. Format of backups: docs/formats/backup.md. */
+/** Checkpoints, backups and restores. */
 @NullMarked
 package io.kvsep.internal.backup;
 
