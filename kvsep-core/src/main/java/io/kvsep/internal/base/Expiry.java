@@ -1,15 +1,14 @@
 package io.kvsep.internal.base;
 
-/** Expiry times: milliseconds since 1970 by the clock of the store. */
+/** Expiry times in milliseconds since 1970 by the store's clock. */
 public final class Expiry {
   private Expiry() {}
 
   /**
-   * Returns the expiry time, at least 1: no format stores negative times, and the clock may be
-   * before 1970. Saturates instead of overflowing.
+   * At least 1, because no format stores negative times and the clock may be before 1970.
+   * Saturates.
    *
-   * @param timeToLiveMillis relative to {@code nowMillis}; a negative value is a negated absolute
-   *     time
+   * @param timeToLiveMillis a negative number is a negated expiry time
    */
   public static long at(long nowMillis, long timeToLiveMillis) {
     if (timeToLiveMillis < 0) {

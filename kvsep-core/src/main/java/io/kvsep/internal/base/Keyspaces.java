@@ -1,9 +1,8 @@
 package io.kvsep.internal.base;
 
 /**
- * Encoding of the keyspace prefix of stored keys. Ids below 240 take one byte, others the byte 0xf0
- * and four bytes, big-endian. No prefix starts with another one, so each keyspace is one contiguous
- * range of stored keys.
+ * Encoding of the keyspace prefix of stored keys. No prefix starts with another one, so each
+ * keyspace is one contiguous range of stored keys.
  *
  * <pre>
  * id            bytes
@@ -15,7 +14,7 @@ public final class Keyspaces {
   /** The keyspace of the store itself. */
   public static final int DEFAULT = 0;
 
-  /** Highest id; the next one can also be stored. */
+  /** Highest id; its successor can be stored too. */
   public static final int ID_MAX = Integer.MAX_VALUE - 2;
 
   /** Ids from here on take five bytes. */
@@ -48,8 +47,8 @@ public final class Keyspaces {
   }
 
   /**
-   * The keyspace of a stored key; -1 if its prefix is invalid. An id below {@link #LONG_FORM} in
-   * the long form is invalid.
+   * The keyspace of a stored key; -1 if the prefix is invalid, as an id below {@link #LONG_FORM} in
+   * the long form is.
    */
   public static int of(byte[] stored) {
     int first = stored.length == 0 ? -1 : stored[0] & 0xff;

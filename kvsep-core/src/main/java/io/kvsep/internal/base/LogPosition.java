@@ -1,13 +1,12 @@
 package io.kvsep.internal.base;
 
 /**
- * A position in the value log. Positions are ordered as the log is written.
+ * A position in the value log, ordered as the log is written.
  *
- * @param segment logical id of the segment, from 1; 0 is before all segments
+ * @param segment logical id, from 1; 0 is before all segments
  * @param offset bytes from the start of the segment
  */
 public record LogPosition(long segment, long offset) implements Comparable<LogPosition> {
-  /** Before all other positions. */
   public static final LogPosition START = new LogPosition(0, 0);
 
   public static LogPosition later(LogPosition a, LogPosition b) {

@@ -6,16 +6,14 @@ import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
 /**
- * Selects the lz4-java implementation. Stateless and thread safe.
+ * Selects the lz4-java implementation. Thread safe.
  *
- * <p>Its native code is three times as fast as its Java code, but from JDK 24 on loading it prints
- * a warning unless native access is enabled. Native code is used where there is no warning. Both
- * use the same raw block format.
+ * <p>Native code is three times as fast as Java code, but from JDK 24 on loading it prints a
+ * warning unless native access is enabled; then Java code is used. Both have the same raw block
+ * format.
  */
 public final class Lz4 {
-  /**
-   * Most bytes that one byte of a block can expand to; bounds allocations for untrusted lengths.
-   */
+  /** Maximum expansion of one byte; bounds allocations for untrusted lengths. */
   public static final int EXPANSION_MAX = 255;
 
   private static final LZ4Factory FACTORY = chooseFactory();

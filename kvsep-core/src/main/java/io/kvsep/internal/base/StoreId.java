@@ -4,7 +4,7 @@ import java.util.HexFormat;
 import java.util.random.RandomGenerator;
 
 /**
- * Sixteen random bytes in every file of a store, to detect files of other stores. Immutable.
+ * Sixteen random bytes in every file of a store, to detect files of other stores.
  *
  * <pre>
  * offset  bytes  field
@@ -13,7 +13,6 @@ import java.util.random.RandomGenerator;
  * </pre>
  */
 public record StoreId(long high, long low) {
-  /** Encoded length. */
   public static final int BYTES = 16;
 
   public static StoreId random(RandomGenerator random) {

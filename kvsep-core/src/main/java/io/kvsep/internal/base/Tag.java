@@ -1,12 +1,11 @@
 package io.kvsep.internal.base;
 
 /**
- * The eight bytes after each key in the index: {@code sequence << 8 | kind}. Entries of one key are
- * sorted by descending tag, newest first. Sequence numbers are unique, so the kind never decides
- * the order.
+ * The eight bytes after each key in the index: {@code sequence << 8 | kind}. Entries of a key are
+ * sorted by descending tag, newest first. Sequence numbers are unique, so the kind never decides.
  *
- * <p>Kinds are persistent: never change or reuse a number. Zero is not a kind, so zeroed bytes are
- * detected as damage.
+ * <p>Kinds are persistent: never change or reuse a number. Zero is no kind, so zeroed bytes are
+ * damage.
  */
 public final class Tag {
   /** The key is absent from this sequence number on. */
@@ -44,7 +43,7 @@ public final class Tag {
     return (int) tag & 0xff;
   }
 
-  /** The kind without its flags. */
+  /** Without flags. */
   public static int baseKind(int kind) {
     return kind & ~EXPIRES;
   }
@@ -53,12 +52,12 @@ public final class Tag {
     return (kind & EXPIRES) != 0;
   }
 
-  /** Returns whether a byte of a file is the kind of an index entry. */
+  /** Whether an index entry may have this kind. */
   public static boolean isKnown(int kind) {
     return kind == DELETE || baseKind(kind) == PUT || baseKind(kind) == POINTER;
   }
 
-  /** A tag to seek the newest entry at or below {@code sequence}. */
+  /** Seeks the newest entry at or below {@code sequence}. */
   public static long seek(long sequence) {
     return sequence << 8 | 0xff;
   }

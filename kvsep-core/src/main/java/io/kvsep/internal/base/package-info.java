@@ -1,7 +1,4 @@
-/**
- * Shared value types and limits: entry tags, log positions, keyspace prefixes. Everything is
- * immutable or static.
- */
+/** Shared immutable values and limits: entry tags, log positions, keyspace prefixes. */
 @NullMarked
 package io.kvsep.internal.base;
 

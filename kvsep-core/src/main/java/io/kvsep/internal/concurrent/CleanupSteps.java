@@ -3,13 +3,13 @@ package io.kvsep.internal.concurrent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs every cleanup step even if earlier ones throw, and collects what they throw. That includes
- * Errors: an unreadable mapped page is one. Not thread safe.
+ * Runs every cleanup step even if earlier ones throw, Errors included: an unreadable mapped page is
+ * one. Not thread safe.
  */
 public final class CleanupSteps {
   private @Nullable Throwable first;
 
-  /** Returns whether the step succeeded. */
+  /** Whether the step succeeded. */
   public boolean run(Runnable step) {
     try {
       step.run();
@@ -24,7 +24,7 @@ public final class CleanupSteps {
     }
   }
 
-  /** Throws the first failure, if any, with the others suppressed. */
+  /** Throws the first failure, with the others suppressed. */
   public void throwFirst() {
     Throwable thrown = first;
     if (thrown instanceof Error error) {

@@ -3,8 +3,7 @@ package io.kvsep.internal.concurrent;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Reference count of a resource, initially 1 for the creator. The last unpin releases the resource,
- * which cannot be pinned again.
+ * Reference count of a resource, initially 1 for the creator. The last unpin releases it for good.
  *
  * <p>Thread safe. All actions of a holder before {@link #unpin} happen before the release.
  */
@@ -19,7 +18,7 @@ public final class PinCount {
     this.release = release;
   }
 
-  /** Returns false if the resource is released. */
+  /** False if the resource is released. */
   public boolean tryPin() {
     int held = count.get();
     while (held > 0) {

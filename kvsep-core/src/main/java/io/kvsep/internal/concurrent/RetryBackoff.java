@@ -1,8 +1,8 @@
 package io.kvsep.internal.concurrent;
 
 /**
- * Decides at which timer ticks to retry: at each tick, and after failures at exponentially fewer,
- * since each try may fill a full disk again. Used only by the timer thread.
+ * Decides at which timer ticks to try: at each one, and after failures at exponentially fewer,
+ * because each try may fill the disk again. Used only by the timer thread.
  */
 public final class RetryBackoff {
   private final int intervalMax;
@@ -13,7 +13,7 @@ public final class RetryBackoff {
     this.intervalMax = intervalMax;
   }
 
-  /** Called once per tick. */
+  /** Called at each tick. */
   public boolean isDue(boolean failed) {
     if (!failed) {
       interval = 1;

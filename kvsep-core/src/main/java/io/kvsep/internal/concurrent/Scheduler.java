@@ -3,16 +3,16 @@ package io.kvsep.internal.concurrent;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs background work. Injected, so that tests run everything on one thread in an order determined
- * by a seed.
+ * Runs background work. Tests inject one that runs everything on one thread in an order drawn from
+ * a seed.
  */
 public interface Scheduler extends AutoCloseable {
-  /** Most concurrent tasks of the read lane, and so of device reads. */
+  /** Most concurrent tasks of the read lane. */
   int READS = 24;
 
   /** Kinds of work that must not wait for each other. */
   enum Lane {
-    /** Soon blocks writers: creating the next segment, and syncs of the log. */
+    /** Soon blocks writers: creation of the next segment, syncs of the log. */
     LOG,
     /** Blocks writers: writing memtables to tables. */
     FLUSH,
@@ -20,24 +20,20 @@ public interface Scheduler extends AutoCloseable {
     COMPACTION,
     /** Rewriting of the value log; one task at a time. */
     RECLAIM,
-    /** Writing of a bulk load; one task at a time. The thread ends when idle. */
+    /** Writing of a bulk load; one task at a time. */
     LOAD,
-    /** Blocks a reader: short device reads. Threads end soon when idle. */
+    /** Blocks a reader: short device reads. */
     READ
   }
 
   /**
-   * Runs the task once; tasks of one lane may run concurrently. Without a thread for it, this
-   * throws, possibly an Error, and the task does not run; in lanes {@link Lane#READ} and {@link
-   * Lane#LOAD} it may run.
+   * Runs the task once; tasks of one lane may run concurrently. Throws, possibly an Error, if no
+   * thread is available; then the task does not run, except perhaps in lanes {@link Lane#READ} and
+   * {@link Lane#LOAD}.
    */
   void execute(Lane lane, Runnable task);
 
-  /**
-   * As {@link #execute}, for callers that must not fail for lack of a thread.
-   *
-   * @return what was thrown, null on success
-   */
+  /** Like {@link #execute}, but returns what was thrown; null on success. */
   default @Nullable Throwable tryExecute(Lane lane, Runnable task) {
     try {
       execute(lane, task);
@@ -47,13 +43,10 @@ public interface Scheduler extends AutoCloseable {
     }
   }
 
-  /** Runs the task repeatedly with the given pause, until the scheduler is closed. */
+  /** Runs the task with the given pause in between, until {@link #close}. */
   void repeat(long intervalNanos, Runnable task);
 
-  /**
-   * Runs the task once after the delay, unless the scheduler is closed before. The task should be
-   * short.
-   */
+  /** Runs a short task once after the delay, unless closed before. */
   void after(long delayNanos, Runnable task);
 
   /** Most concurrent tasks of the compaction lane. */
@@ -61,9 +54,7 @@ public interface Scheduler extends AutoCloseable {
 
   /**
    * Called by a thread that must wait for background work. A scheduler without threads runs one
-   * pending task here.
-   *
-   * @return whether a task ran; if not, the caller waits
+   * pending task here. Returns whether a task ran; if not, the caller waits.
    */
   boolean help();
 

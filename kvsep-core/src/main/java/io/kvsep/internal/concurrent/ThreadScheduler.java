@@ -18,17 +18,16 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * The production scheduler: two threads for the log, one each for flushes and reclaim, some for
- * compactions, two timers; threads for reads and one for bulk loads, which end when idle. All are
- * daemon threads, started on first use.
+ * compactions, two timers; threads for reads and one for bulk loads, which end when idle. Daemon
+ * threads, started on first use.
  */
 public final class ThreadScheduler implements Scheduler {
-  /** Idle time after which a thread for reads or loads ends. */
   private static final long IDLE_SECONDS = 5;
 
-  /** Segment creation and syncs do not wait for each other. */
+  /** Two, so that segment creation and syncs do not wait for each other. */
   private static final int LOGS = 2;
 
-  /** Deleting files that readers have left must not delay a due sync. */
+  /** Two, so that deleting files does not delay a sync. */
   private static final int TIMERS = 2;
 
   private final Map<Lane, ExecutorService> lanes = new EnumMap<>(Lane.class);
@@ -77,7 +76,7 @@ public final class ThreadScheduler implements Scheduler {
     }
   }
 
-  /** A failed run must not end the repetition; the task keeps track of its own failures. */
+  /** An exception would end the repetition. */
   private static Runnable surviving(Runnable task) {
     return () -> {
       try {
@@ -119,7 +118,6 @@ public final class ThreadScheduler implements Scheduler {
     }
   }
 
-  /** Threads end when idle. */
   private static ThreadPoolExecutor passing(int threads, ThreadFactory factory) {
     ThreadPoolExecutor executor =
         new ThreadPoolExecutor(

@@ -1,6 +1,6 @@
 package io.kvsep.internal.concurrent;
 
-/** Elapsed time for metrics and pacing. Injected, so that a run is determined by its seed. */
+/** Elapsed time for metrics and pacing. Tests inject one. */
 public interface Ticker {
   /** Nanoseconds since an arbitrary origin, never decreasing. */
   long nanos();

@@ -3,19 +3,19 @@ package io.kvsep.internal.concurrent;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
-/** Waits for threads that may be interrupted. The interrupt status is preserved. */
+/** Waits that preserve the interrupt status. */
 public final class Uninterruptibles {
   private Uninterruptibles() {}
 
   /**
-   * As {@link LockSupport#parkNanos}, but also waits in a thread that is already interrupted. An
-   * interrupt during the wait ends it; the wait may also end early.
+   * Like {@link LockSupport#parkNanos}, but waits in an interrupted thread too. A new interrupt
+   * ends the wait; it may also end early.
    */
   public static void pause(long nanos) {
     boolean interrupted = Thread.interrupted();
     try {
       if (interrupted) {
-        // An interrupt also leaves a permit, which would end the next park.
+        // Consumes the permit that an interrupt leaves.
         LockSupport.parkNanos(1);
       }
       LockSupport.parkNanos(nanos);
@@ -26,7 +26,6 @@ public final class Uninterruptibles {
     }
   }
 
-  /** Returns when the latch is at zero. */
   public static void await(CountDownLatch latch) {
     boolean interrupted = false;
     while (latch.getCount() > 0) {

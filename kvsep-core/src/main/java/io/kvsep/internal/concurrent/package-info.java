@@ -1,7 +1,4 @@
-/**
- * Threads, clocks and cleanup: schedulers, time sources, waits that ignore interrupts. Independent
- * of the store.
- */
+/** Schedulers, time sources, waits and cleanup, independent of the store. */
 @NullMarked
 package io.kvsep.internal.concurrent;
 
