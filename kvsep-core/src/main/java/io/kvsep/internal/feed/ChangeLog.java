@@ -17,7 +17,7 @@ public final class ChangeLog {
   private final FailureState failure;
   private final ChangeReader.Source source;
 
-  /** Open readers. Weak, so an unreachable reader need not be closed. */
+  /** Open readers; weak, so that an unreachable one need not be closed. */
   @GuardedBy("itself")
   private final Set<ChangeReader> readers = Collections.newSetFromMap(new WeakHashMap<>());
 
@@ -32,7 +32,7 @@ public final class ChangeLog {
   /**
    * Opens a reader of the changes after a sequence number.
    *
-   * @throws IllegalArgumentException if the store has no such sequence number
+   * @throws IllegalArgumentException if the store has not reached it
    * @throws IllegalStateException if the store is read-only
    */
   public ChangeReader open(long after) {
@@ -44,7 +44,7 @@ public final class ChangeLog {
             "no change of this store has number " + after + ", it is at " + last);
       }
       failure.check();
-      // After a power failure a lost sequence number would be reused for another change.
+      // After a power failure another change would reuse a lost sequence number.
       appender.sync();
       ChangeReader reader = new ChangeReader(source, after);
       synchronized (readers) {
@@ -56,7 +56,7 @@ public final class ChangeLog {
     }
   }
 
-  /** The oldest segment that an open reader still reads; {@link Long#MAX_VALUE} without readers. */
+  /** The oldest segment of an open reader; {@link Long#MAX_VALUE} without readers. */
   public long readFrom() {
     synchronized (readers) {
       readers.removeIf(ChangeReader::isClosed);

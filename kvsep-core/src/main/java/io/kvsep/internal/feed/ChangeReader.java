@@ -30,16 +30,16 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the changes of the store from the log, in sequence order. Holds only a position between two
- * calls, so neither writers nor reclaim wait for a reader; a slow reader can find its changes lost.
+ * Reads changes from the log in sequence order. Pins nothing between calls: neither writers nor
+ * reclaim wait for a reader, and a slow one can find its changes lost.
  *
  * <p>Invariants:
  *
  * <ul>
- *   <li>I1: a returned change is committed and durable; no crash undoes it.
- *   <li>I2: each change after {@link #position} is returned before any with a higher number, or the
- *       call fails. This follows from the version: its log segments contain all changes above the
- *       highest one that it records as lost.
+ *   <li>I1: a returned change is committed and durable.
+ *   <li>I2: changes are returned in the order of sequence numbers and none is skipped, or the call
+ *       fails. The log segments of a version contain all changes above the highest one that it
+ *       records as lost.
  * </ul>
  *
  * Thread safe; a lock serializes the calls.
@@ -48,7 +48,7 @@ public final class ChangeReader {
   private static final long WAIT_NANOS_MIN = TimeUnit.MICROSECONDS.toNanos(100);
   private static final long WAIT_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(5);
 
-  /** What all readers of a store share. */
+  /** What all readers share. */
   public record Source(
       Epochs<ReadContext> epochs,
       CurrentReadState live,
@@ -62,19 +62,19 @@ public final class ChangeReader {
   private final LogReader reader;
   private final ReentrantLock lock = new ReentrantLock();
 
-  /** Changes read ahead. A list, because it stays intact after an OutOfMemoryError. */
+  /** Changes read ahead. A list stays intact after an OutOfMemoryError. */
   @GuardedBy("lock")
   private final List<LoggedChange> ready = new ArrayList<>();
 
-  /** Number of changes in ready already returned. */
+  /** Changes of {@link #ready} already returned. */
   @GuardedBy("lock")
   private int taken;
 
-  /** Sequence number of the last change read. */
+  /** Sequence number of the last change in {@link #ready}, or last returned. */
   @GuardedBy("lock")
   private long position;
 
-  /** Current segment, 0 before the first. */
+  /** 0 before the first. */
   private volatile long segment;
 
   private volatile boolean closed;
@@ -86,14 +86,14 @@ public final class ChangeReader {
     requireAll(source.versions().current());
   }
 
-  /** Returns the next change, or null if there is none yet. */
+  /** Null if there is no change yet. */
   @Nullable LoggedChange poll() {
     return poll(change -> change);
   }
 
   /**
-   * Returns the result of {@code made} on the next change, or null if there is none yet. If {@code
-   * made} throws, the change is returned again.
+   * Applies {@code made} to the next change; null if there is none yet. If {@code made} throws, the
+   * next call gets the same change.
    */
   public <T> @Nullable T poll(Function<LoggedChange, T> made) {
     lock.lock();
@@ -114,9 +114,7 @@ public final class ChangeReader {
     }
   }
 
-  /**
-   * As {@link #poll(Function)}, but waits for a change. An interrupt ends the wait and stays set.
-   */
+  /** Like {@link #poll(Function)}, but waits. An interrupt ends the wait and stays set. */
   public <T> @Nullable T poll(long nanosMax, Function<LoggedChange, T> made) {
     long start = source.ticker().nanos();
     long pause = WAIT_NANOS_MIN;
@@ -164,12 +162,12 @@ public final class ChangeReader {
     try {
       readSome();
     } catch (RuntimeException e) {
-      // Return the earlier changes first; the next read throws again.
+      // Earlier changes first; the next read throws again.
       if (ready.isEmpty()) {
         throw e;
       }
     } catch (Error e) {
-      // Out of memory or an unreadable page: any state may be incomplete.
+      // Out of memory or an unreadable page: start over.
       ready.clear();
       position = before;
       segment = 0;
@@ -186,12 +184,15 @@ public final class ChangeReader {
         more = readOn();
       }
     } finally {
-      // The copied bytes may differ from the verified ones if a page became unreadable.
+      // A page may have become unreadable between check and copy.
       Region.requirePagesRead();
     }
   }
 
-  /** Reads one part; returns whether there may be more. Memory can be freed between parts. */
+  /**
+   * Reads one part; returns whether there may be more. Leaves the epochs between parts, so that
+   * memory can be freed.
+   */
   @GuardedBy("lock")
   private boolean readOn() {
     Epochs<ReadContext> epochs = source.epochs();
@@ -214,7 +215,7 @@ public final class ChangeReader {
   @GuardedBy("lock")
   @SuppressWarnings("GuardedBy") // The method that is passed runs under the lock.
   private boolean readOn(ValueReader.Scratch scratch) {
-    // In this order: the version then contains each bulk load before a visible change.
+    // First: the version then contains every bulk load before a visible change.
     long visible = source.snapshots().visibleSequence();
     Version version = source.versions().current();
     LogPosition durable = LogPosition.later(source.log().durable(), version.replayFrom());
@@ -228,7 +229,7 @@ public final class ChangeReader {
               ? Outcome.PENDING
               : reader.read(current, end, position, visible, scratch, this::add);
     }
-    // An unused segment that was dropped has no end, and a cursor may keep it listed.
+    // A dropped unused segment has no end mark, and a cursor may keep it listed.
     boolean ended = outcome == Outcome.ENDED || !isInLog(version);
     return outcome == Outcome.READ || (ended && enterNext());
   }
@@ -238,10 +239,9 @@ public final class ChangeReader {
     return state != null && state.isLog();
   }
 
-  /** Moves to the next segment with changes; returns whether there is one. */
   @GuardedBy("lock")
   private boolean enterNext() {
-    // Read again: the segment may have been dropped just now.
+    // Read again, because the segment may have been dropped just now.
     Version version = source.versions().current();
     requireAll(version);
     for (SegmentState state : version.segments().tailMap(segment + 1).values()) {
@@ -271,7 +271,7 @@ public final class ChangeReader {
     position = sequence;
   }
 
-  /** Durable end of the segment, 0 if none of it is durable. */
+  /** 0 if nothing is durable. */
   private static long durableEnd(Segment segment, LogPosition durable) {
     if (segment.id() == durable.segment()) {
       return Math.min(durable.offset(), segment.publishedEnd());

@@ -8,14 +8,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * One record of the log.
  *
- * @param kind as in the log
- * @param keyspace id
- * @param key without keyspace prefix; of a range delete the first key, empty for the start of the
+ * @param kind see {@link Tag}
+ * @param key user key; the start of a range delete, empty for the start of the keyspace
+ * @param value empty for a delete; the exclusive end of a range delete, null for the end of the
  *     keyspace
- * @param value of a put; of a range delete the first key after the range, null for the end of the
- *     keyspace; empty for a delete
- * @param expiresAtMillis 0 if it does not expire
- * @param endsCommit whether it is the last record of its commit
+ * @param expiresAtMillis 0 for no expiry
+ * @param endsCommit whether the record is the last of its commit
  */
 public record LoggedChange(
     long sequence,

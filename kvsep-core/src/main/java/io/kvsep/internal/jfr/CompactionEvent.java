@@ -9,14 +9,14 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import org.jspecify.annotations.Nullable;
 
-/** A compaction, from the first entry read until the new tables are installed. */
+/** Lasts from the first entry read until the new tables are installed. */
 @Name("io.kvsep.Compaction")
 @Label("Compaction")
 @Category("kvsep")
 @Description("Tables were merged into the next level")
 @StackTrace(false)
 public final class CompactionEvent extends Event {
-  /** Never committed; tests whether this event is enabled. */
+  /** Never committed. */
   private static final CompactionEvent PROBE = new CompactionEvent();
 
   @Label("Store")

@@ -4,14 +4,12 @@ import jdk.jfr.FlightRecorder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Begins events. Each method returns null without allocation, at the cost of one or two field
- * reads, unless a recording wants the event. The caller ends the event, fills it in and commits it
- * if it should be committed.
+ * Begins events. Unless a recording wants the event, a method returns null at the cost of one or
+ * two field reads. The caller ends the event, fills it in and commits it if {@code shouldCommit}.
  *
  * <p>A runtime image without the module {@code jdk.jfr} cannot load the event classes. So only this
- * class uses them, after a check; holding a reference to an event loads nothing. The classes are
- * also not loaded before the recorder is used: the JVM generates code for each, which took a tenth
- * of a second without any recording.
+ * class uses them, after a check; a reference to an event loads nothing. Nor are they loaded before
+ * the recorder is used: generating their code took a tenth of a second.
  */
 public final class FlightEvents {
   private static final boolean PRESENT = isPresent();

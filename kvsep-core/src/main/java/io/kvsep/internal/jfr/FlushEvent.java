@@ -9,14 +9,14 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import org.jspecify.annotations.Nullable;
 
-/** A flush, from the first entry read until the table is installed. */
+/** Lasts from the first entry read until the table is installed. */
 @Name("io.kvsep.Flush")
 @Label("Flush")
 @Category("kvsep")
 @Description("A memtable was written out as a table")
 @StackTrace(false)
 public final class FlushEvent extends Event {
-  /** Never committed; tests whether this event is enabled. */
+  /** Never committed. */
   private static final FlushEvent PROBE = new FlushEvent();
 
   @Label("Store")

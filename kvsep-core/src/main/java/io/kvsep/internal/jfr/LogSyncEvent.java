@@ -11,8 +11,8 @@ import jdk.jfr.Threshold;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A sync of the log, without the wait for another sync. With a sync per commit there may be
- * thousands per second, so by default only slow ones are recorded.
+ * A sync of the log, without the wait for another sync. There may be thousands per second, so by
+ * default only slow ones are recorded.
  */
 @Name("io.kvsep.LogSync")
 @Label("Log Sync")
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 @Threshold("10 ms")
 @StackTrace(false)
 public final class LogSyncEvent extends Event {
-  /** Never committed; tests whether this event is enabled. */
+  /** Never committed. */
   private static final LogSyncEvent PROBE = new LogSyncEvent();
 
   @Label("Store")

@@ -9,14 +9,14 @@ import jdk.jfr.Name;
 import jdk.jfr.StackTrace;
 import org.jspecify.annotations.Nullable;
 
-/** A reclaim job, from the first record read until the new file is installed. */
+/** Lasts from the first record read until the new file is installed. */
 @Name("io.kvsep.Reclaim")
 @Label("Reclaim")
 @Category("kvsep")
 @Description("Files of the value log were rewritten without their garbage")
 @StackTrace(false)
 public final class ReclaimEvent extends Event {
-  /** Never committed; tests whether this event is enabled. */
+  /** Never committed. */
   private static final ReclaimEvent PROBE = new ReclaimEvent();
 
   @Label("Store")

@@ -8,13 +8,13 @@ import jdk.jfr.Name;
 import jdk.jfr.Timespan;
 import org.jspecify.annotations.Nullable;
 
-/** One stall of writers, on the thread of the group leader. */
+/** Recorded on the thread of the group leader. */
 @Name("io.kvsep.WriteStall")
 @Label("Write Stall")
 @Category("kvsep")
 @Description("Writers were held back because background work did not keep up")
 public final class WriteStallEvent extends Event {
-  /** Never committed; tests whether this event is enabled. */
+  /** Never committed. */
   private static final WriteStallEvent PROBE = new WriteStallEvent();
 
   @Label("Store")

@@ -9,9 +9,9 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 
 /**
- * Collects problems: keeps the first ones and counts the rest. Records the damaged parts of log
- * files, so that a pointer into one is not reported as wrong. Memory is bounded: if a file has too
- * many parts, the last ones are merged. Not thread safe.
+ * Keeps the first problems and counts the rest. Records damaged parts of log files, so that a
+ * pointer into one is not reported as wrong. Memory is bounded: if a file has too many parts, the
+ * last ones are merged. Not thread safe.
  */
 final class ProblemList {
   static final int PROBLEMS_MAX = 1000;
@@ -29,7 +29,6 @@ final class ProblemList {
     }
   }
 
-  /** Records that bytes of a log file are damaged. */
   void damaged(String file, long from, long to) {
     NavigableMap<Long, Long> parts = damaged.computeIfAbsent(file, name -> new TreeMap<>());
     if (parts.size() < PARTS_MAX) {
@@ -40,7 +39,7 @@ final class ProblemList {
     }
   }
 
-  /** Whether the position is in a damaged part; parts of one file may be nested. */
+  /** Parts of a file may be nested. */
   boolean isDamaged(String file, long offset) {
     NavigableMap<Long, Long> parts = damaged.get(file);
     return parts != null

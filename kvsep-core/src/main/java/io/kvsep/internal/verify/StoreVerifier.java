@@ -28,14 +28,12 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks one version of a store: first the log files, then the tables, each of whose entries must
- * lead to its record, then the live bytes. Everything is read from the files again; earlier checks
- * of the open store are not relied on.
+ * Checks one version of a store: log files, tables with the record of each pointer, live bytes.
+ * Reads everything from the files again and relies on no earlier check.
  *
- * <p>Memory grows with the number of files only: one sum per segment, plus one key, one block, one
- * compressed value, and a bounded number of problems and damaged parts. Reads every file once
- * sequentially, and every separated value once more through its pointer, in key order of each
- * table.
+ * <p>Memory: one sum per segment, one key, one block, one compressed value, and bounded problems
+ * and damaged parts. Reads every file once sequentially, and every separated value once more
+ * through its pointer, in key order of each table.
  */
 public final class StoreVerifier {
   private final Context context;
@@ -47,9 +45,9 @@ public final class StoreVerifier {
   private long records;
 
   /**
-   * The store that is verified.
+   * The store.
    *
-   * @param segments finds all log files of the version
+   * @param segments contains all log files of the version
    * @param pulse called often; may throw to cancel
    */
   public record Context(
@@ -60,7 +58,7 @@ public final class StoreVerifier {
       Epochs<?> epochs,
       Runnable pulse) {}
 
-  /** The result; the components are those of {@code VerifyReport}. */
+  /** See {@code VerifyReport}. */
   public record Result(
       long files,
       long bytes,
@@ -82,7 +80,7 @@ public final class StoreVerifier {
     findings.add(problem);
   }
 
-  /** Checks everything; throws only for a failing device or a cancellation. */
+  /** Throws only for a failing device or a cancellation. */
   public Result run() {
     checkLog();
     try (PointerCheck pointers = new PointerCheck(context.segments(), context.ledger())) {
@@ -101,7 +99,7 @@ public final class StoreVerifier {
     for (SegmentState state : version.segments().values()) {
       Segment segment = state.hasFile() ? context.segments().find(state.id()) : null;
       if (segment == null) {
-        // Its file is gone, or it was just created and is empty.
+        // Rewritten into another file, or just created and empty.
         continue;
       }
       files++;
@@ -161,7 +159,7 @@ public final class StoreVerifier {
     }
   }
 
-  /** Checks that the live bytes used by reclaim are the sums over the tables. */
+  /** The live bytes that reclaim uses must be the sums over the tables. */
   private void checkLiveBytes() {
     SortedMap<Long, Long> sums = new TreeMap<>();
     for (long segment : version.segments().keySet()) {

@@ -22,10 +22,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 
-/**
- * Verifies the current version concurrently with all other use; its files stay until it is
- * released. Runs on the calling thread.
- */
+/** Verifies the current version on the calling thread, concurrently with all other use. */
 public final class VerifyJob {
   /** CURRENT and the manifest. */
   private static final int MANIFEST_FILES = 2;
@@ -37,7 +34,7 @@ public final class VerifyJob {
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
 
-  /** Files of a running bulk load, which may be installed much later. */
+  /** Files of a running bulk load. */
   private final Supplier<Set<String>> filesBeingMade;
 
   public VerifyJob(
@@ -57,14 +54,10 @@ public final class VerifyJob {
     this.filesBeingMade = filesBeingMade;
   }
 
-  /**
-   * Checks everything.
-   *
-   * @param pulse called often; throws when the store is being closed
-   */
+  /** Calls {@code pulse} often, which throws when the store is being closed. */
   public VerifyReport run(Runnable pulse) {
     long start = config.ticker().nanos();
-    // An exception may end the verification before page faults are checked.
+    // An exception may skip the check of page faults.
     DeferredPageFaults.mayFollow();
     Set<String> strangers = strangers();
     Version version = versions.retainCurrent();
@@ -77,14 +70,14 @@ public final class VerifyJob {
               version);
       versions.check(verification::add);
       checked = verification.run();
-      // Apparent damage may be due to a page that could not be read.
+      // An unreadable page may look like damage.
       Region.requirePagesRead();
     } catch (InternalError e) {
       throw PageFaults.error(e);
     } finally {
       version.release();
     }
-    // Files being written are not yet named in the store, but soon will be.
+    // The store does not name a file being written yet, but soon will.
     strangers.retainAll(strangers());
     List<VerifyReport.Problem> problems = new ArrayList<>();
     for (CorruptionException problem : checked.problems()) {

@@ -1,6 +1,6 @@
 /**
- * Reads every byte of a store and compares all redundant data: log, blob files, tables, live bytes.
- * Collects problems without throwing them.
+ * Reads every byte of a store and compares all redundant data. Collects problems instead of
+ * throwing them.
  */
 @NullMarked
 package io.kvsep.internal.verify;
