@@ -1,9 +1,8 @@
 package io.kvsep.error;
 
 /**
- * A change feed cannot continue: its next changes are no longer in the log, because space was
- * reclaimed, or never were, because a bulk load made them. The store is not affected. A follower
- * restarts from a copy of the store.
+ * A change feed cannot continue: reclaim removed its next changes from the log, or a bulk load made
+ * them without the log. The store is not affected. A follower restarts from a copy of the store.
  */
 public final class ChangesLostException extends KvException {
   private static final long serialVersionUID = 1L;
@@ -15,7 +14,7 @@ public final class ChangesLostException extends KvException {
    * Creates the exception.
    *
    * @param position sequence number after which the feed reads
-   * @param lost sequence number of the last change that is lost
+   * @param lost sequence number of the last lost change
    */
   public ChangesLostException(long position, long lost) {
     super(

@@ -1,8 +1,8 @@
 package io.kvsep.error;
 
 /**
- * A checksum or a structure on disk is invalid. Thrown instead of any wrong, empty or missing
- * result. Nothing was changed; keys outside the damaged bytes stay readable.
+ * A checksum or structure on disk is invalid. Thrown instead of any wrong, empty or missing result.
+ * Nothing was changed; keys outside the damaged bytes stay readable.
  */
 public final class CorruptionException extends KvException {
   private static final long serialVersionUID = 1L;
@@ -15,8 +15,8 @@ public final class CorruptionException extends KvException {
   /**
    * Creates the exception.
    *
-   * @param offset negative values, from a damaged offset, count as 0
    * @param file name of the file
+   * @param offset a negative value, from a damaged offset, counts as 0
    * @param expected what a sound file holds there
    * @param found what was found there
    */

@@ -1,13 +1,10 @@
 package io.kvsep.error;
 
-/**
- * This version cannot use the files: they are foreign (not kvsep's, or another store's), too old or
- * too new. Nothing was changed.
- */
+/** This version cannot use the files: they are foreign, too old or too new. Nothing was changed. */
 public final class IncompatibleFormatException extends KvException {
   private static final long serialVersionUID = 1L;
 
-  /** Why the files are incompatible. */
+  /** Why the files cannot be used. */
   public enum Reason {
     /** Not a kvsep file, or a file of another store. */
     FOREIGN,
@@ -24,7 +21,7 @@ public final class IncompatibleFormatException extends KvException {
    * Creates the exception.
    *
    * @param file name of the file
-   * @param reason why it cannot be read
+   * @param reason why it cannot be used
    * @param message what happened
    */
   public IncompatibleFormatException(String file, Reason reason, String message) {
@@ -38,7 +35,7 @@ public final class IncompatibleFormatException extends KvException {
     return file;
   }
 
-  /** {@return why the store cannot be opened} */
+  /** {@return why the file cannot be used} */
   public Reason reason() {
     return reason;
   }

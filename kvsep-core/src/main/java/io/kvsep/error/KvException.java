@@ -2,10 +2,7 @@ package io.kvsep.error;
 
 import org.jspecify.annotations.Nullable;
 
-/**
- * Superclass of the errors that kvsep throws. Unchecked; the permitted subtypes are the complete
- * list.
- */
+/** Superclass of kvsep's errors. Unchecked; the permitted subtypes are the complete list. */
 public abstract sealed class KvException extends RuntimeException
     permits CorruptionException,
         StorageException,

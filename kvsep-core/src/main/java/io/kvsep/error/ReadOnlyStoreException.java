@@ -1,9 +1,8 @@
 package io.kvsep.error;
 
 /**
- * A write on a store that was opened read-only. Nothing was written; the store can still be read.
- * Not a {@link KvException}, because it is a programming error; it has its own type so that callers
- * need not parse the message.
+ * A write on a store opened read-only. Nothing was written; the store can still be read. A
+ * programming error, so not a {@link KvException}.
  */
 public final class ReadOnlyStoreException extends IllegalStateException {
   private static final long serialVersionUID = 1L;

@@ -1,9 +1,9 @@
 package io.kvsep.error;
 
 /**
- * An operation of the device or file system failed; the cause is kept. The write that threw this
- * was not applied. On a full disk, writes fail until space is freed and then succeed again without
- * reopening; reads are not affected.
+ * The device or file system failed an operation; the cause is kept. A write that throws this was
+ * not applied. On a full disk, writes fail until space is freed and then succeed without reopening;
+ * reads are not affected.
  */
 public final class StorageException extends KvException {
   private static final long serialVersionUID = 1L;
