@@ -15,12 +15,10 @@ import java.nio.file.NoSuchFileException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads every byte of a blob file: the records, the footer and the directory, and checks that each
- * relocation points to a record. After a damaged record it continues at the next relocation target.
- * Read-only. Owns the mapping of the file. Not thread safe.
+ * Reads every byte of a blob file and checks that each relocation points to a record. Resumes after
+ * damage at the next relocation target. Owns the mapping. Not thread safe.
  */
 public final class BlobFileAudit implements AutoCloseable {
-  /** Records between two calls of the pulse. */
   private static final int PULSE_RECORDS = 4096;
 
   private final long id;
@@ -40,10 +38,7 @@ public final class BlobFileAudit implements AutoCloseable {
 
   public record Result(long bytes, long records) {}
 
-  /**
-   * Returns whether a log file has the header of a blob file, or an unknown header and the footer
-   * of one.
-   */
+  /** Whether a file has a blob file's header, or an unknown header and a blob file's footer. */
   public static boolean isBlobFile(Region file) {
     int header = LogFormat.SEGMENT_HEADER_BYTES;
     boolean begins =
@@ -59,11 +54,8 @@ public final class BlobFileAudit implements AutoCloseable {
   }
 
   /**
-   * Audits a blob file.
-   *
    * @param length of the file according to the manifest; -1 for the whole file
    * @param pulse called periodically; may throw to stop the audit
-   * @throws StorageException on an I/O error
    */
   public static Result run(
       Storage storage,
@@ -111,7 +103,7 @@ public final class BlobFileAudit implements AutoCloseable {
     region.free();
   }
 
-  /** Returns null if the header, footer, relocations or directory are invalid. */
+  /** Returns null if anything but the records is invalid. */
   private @Nullable BlobFileIndex relocations(
       StorageFile file, StoreId storeId, MemoryLedger ledger) throws IOException {
     CorruptionException what;

@@ -30,9 +30,8 @@ import io.kvsep.internal.memory.Region;
  *     36     4 crc32c of bytes 0 .. 35 of the footer
  * </pre>
  *
- * The directory is sorted by old segment id. The relocations are in the same order, those of one
- * segment sorted by old offset without duplicates. The footer ends the file; the manifest stores
- * the file length.
+ * The directory is sorted by old segment id; relocations are in that order and by old offset,
+ * without duplicates. The manifest stores the file length.
  */
 final class BlobFileFormat {
   static final FileKind KIND = new FileKind("KVSEPREL", 1, 1, "a file of relocated records");

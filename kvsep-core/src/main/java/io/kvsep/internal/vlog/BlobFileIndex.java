@@ -13,9 +13,8 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Maps positions in old segments to positions in one blob file. The directory is on the heap; the
- * relocations are searched in the mapping of the file. Immutable and thread safe. Valid as long as
- * the mapping.
+ * Maps offsets in old segments to offsets in one blob file. The directory is on the heap;
+ * relocations are searched in the mapping, whose lifetime bounds that of the index. Immutable.
  */
 final class BlobFileIndex {
   private static final int PIECE_BYTES = 64 << 10;
@@ -25,10 +24,9 @@ final class BlobFileIndex {
 
   private final Region mapping;
 
-  /** Ids of the old segments, ascending. */
   private final long[] segments;
 
-  /** File offset of the relocations of each old segment, then the end of the last ones. */
+  /** File offset of each old segment's relocations, then the end of the last ones. */
   private final long[] starts;
 
   private BlobFileIndex(Region mapping, long[] segments, long[] starts) {
@@ -38,8 +36,8 @@ final class BlobFileIndex {
   }
 
   /**
-   * Checks everything in a blob file except its records. Uses positional reads: a cold file then
-   * causes no page faults with read-ahead, and later lookups find the relocations in memory.
+   * Checks everything except the records. Positional reads avoid page faults with read-ahead on a
+   * cold file, and load the relocations for later lookups.
    *
    * @param mapping the whole file
    */
@@ -58,10 +56,7 @@ final class BlobFileIndex {
     return starts[0] - LogFormat.SEGMENT_HEADER_BYTES;
   }
 
-  /**
-   * As {@link #read}, but ignores the header, which may be damaged. The checksum of each record
-   * still identifies its file.
-   */
+  /** Ignores the header, which may be damaged: the checksum of each record identifies its file. */
   static BlobFileIndex readHeadless(StorageFile file, Region mapping, MemoryLedger ledger)
       throws IOException {
     Region buffer = ledger.allocate(MemoryPurpose.READ, PIECE_BYTES);
@@ -72,7 +67,7 @@ final class BlobFileIndex {
     }
   }
 
-  /** Ids of the old segments, ascending. Must not be modified. */
+  /** Ascending. Must not be modified. */
   long[] oldSegments() {
     return segments;
   }
@@ -81,11 +76,7 @@ final class BlobFileIndex {
     return (starts[n] - starts[0]) / BlobFileFormat.RELOCATION_BYTES;
   }
 
-  /**
-   * Returns the offset in this file of the record that the segment had at {@code offset}, or -1.
-   *
-   * @param cold whether pages are loaded before they are accessed
-   */
+  /** Offset in this file of the record at {@code offset} of the segment, or -1. */
   long find(long segment, long offset, ColdReadPolicy cold) {
     int index = Arrays.binarySearch(segments, segment);
     if (index < 0) {
@@ -96,8 +87,8 @@ final class BlobFileIndex {
     long high = (starts[index + 1] - start) / BlobFileFormat.RELOCATION_BYTES - 1;
     long lowest = oldOffset(start, low, cold);
     long highest = oldOffset(start, high, cold);
-    // Entries low to high are within lowest to highest. If they are out of order the search misses,
-    // but it stays within the table and terminates.
+    // Entries low to high are within lowest to highest. In an unsorted table the search misses, but
+    // stays in bounds and terminates.
     for (int step = 0; low <= high && offset >= lowest && offset <= highest; step++) {
       long probe =
           step < INTERPOLATIONS_MAX && highest > lowest
@@ -122,7 +113,6 @@ final class BlobFileIndex {
     return starts[0];
   }
 
-  /** Number of relocations of all old segments. */
   long count() {
     return (starts[segments.length] - starts[0]) / BlobFileFormat.RELOCATION_BYTES;
   }
@@ -143,9 +133,7 @@ final class BlobFileIndex {
     return mapping.getInt(place(index) + 4) & 0xffffffffL;
   }
 
-  /**
-   * Returns the lowest relocation target from {@code least} on, or {@code end} if there is none.
-   */
+  /** Lowest relocation target from {@code least} on, or {@code end}. */
   long nextFrom(long least, long end) {
     long next = end;
     for (long i = 0; i < count(); i++) {
@@ -260,7 +248,7 @@ final class BlobFileIndex {
       return crc;
     }
 
-    /** Fills both arrays; returns the updated checksum. */
+    /** Returns the updated checksum. */
     private int readDirectory(int before, long from, long[] segments, long[] starts)
         throws IOException {
       int entriesMax = PIECE_BYTES / BlobFileFormat.DIRECTORY_ENTRY_BYTES;

@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.Map;
 
 /**
- * Collects pairs of old and new record offsets, grouped by old segment. Offsets are below 2^31. Not
- * thread safe.
+ * Collects pairs of old and new record offsets by old segment. Offsets are below 2^31. Not thread
+ * safe.
  */
 final class BlobFileOffsets {
   private static final long[] NONE = {};
@@ -21,7 +21,7 @@ final class BlobFileOffsets {
   private long count;
   private int segmentCount;
 
-  /** Indexes of the segments that have records; set by {@link #sort}. */
+  /** Segments that have records; set by {@link #sort}. */
   private int[] occurring = {};
 
   BlobFileOffsets(Map<Long, Long> recordsMax) {
@@ -68,7 +68,7 @@ final class BlobFileOffsets {
     return segmentCount;
   }
 
-  /** Ends adding. Drops duplicates of a record; all its copies are equal. */
+  /** Ends adding. Drops duplicates. */
   void sort() {
     occurring = new int[segmentCount];
     int next = 0;
@@ -93,7 +93,7 @@ final class BlobFileOffsets {
     return kept;
   }
 
-  // After sort(), for the n-th segment with records.
+  // After sort(); n counts the segments with records.
 
   long segment(int n) {
     return segments.id(occurring[n]);

@@ -8,22 +8,20 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rewrites pointers to rewritten segments so that they point directly into the blob file. Reads of
- * the values then skip the relocation lookup, and the relocations can be dropped once no pointer
- * needs them.
+ * Replaces pointers to rewritten segments by pointers into the blob files, so that reads skip the
+ * relocation lookup and unused relocations can be dropped.
  *
- * <p>The files must stay listed while this is used. Not thread safe.
+ * <p>The files must stay listed during use. Not thread safe.
  */
 public final class BlobFilePointers {
   private final SegmentIds names;
   private final ColdReadPolicy cold;
 
-  /** Blob file of each segment; null after a lookup in it has failed. */
+  /** Blob file of each segment; null after a failed lookup in it. */
   private final @Nullable Segment[] homes;
 
   /**
    * @param homes blob files by the segments whose records they contain
-   * @param cold whether pages are loaded before they are accessed
    */
   public BlobFilePointers(Map<Long, Segment> homes, ColdReadPolicy cold) {
     this.cold = cold;
@@ -35,11 +33,8 @@ public final class BlobFilePointers {
   }
 
   /**
-   * Writes the new pointer to the record.
-   *
    * @return bytes written at {@code targetOffset}, at most {@link ValuePointer#BYTES_MAX}; 0 if the
-   *     pointer needs no change or its blob file is damaged. A read of the value reports the
-   *     damage.
+   *     pointer needs no change, or its blob file is damaged, which a read of the value reports
    */
   public int refresh(Region pointer, long pointerOffset, Region target, long targetOffset) {
     int index = names.indexOf(ValuePointer.segment(pointer, pointerOffset));
@@ -63,7 +58,7 @@ public final class BlobFilePointers {
   }
 
   private long find(int index, Segment home, Region pointer, long pointerOffset) {
-    // An unreadable page of the pointer must not be blamed on the blob file.
+    // A fault of the pointer's page must not be blamed on the blob file.
     Region.requirePagesRead();
     try {
       return home.find(names.id(index), ValuePointer.offset(pointer, pointerOffset), cold);

@@ -15,21 +15,19 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * Copies records out of old segments into one new blob file, in the order in which they are added.
- * Owns the file from the constructor to {@link #close}, which deletes it unless {@link #finish} has
- * returned.
+ * Copies records from old segments into a new blob file, in the order of the calls. Owns the file
+ * until {@link #close}, which deletes it unless {@link #finish} has returned.
  *
- * <p>The checksum of a record is never recomputed. It is verified and then adjusted to the new
- * position, so the checksum of the first write still protects the record.
+ * <p>A record's checksum is verified and adjusted to the new position, never recomputed: that of
+ * the first write still protects the record.
  *
- * <p>Uses a buffer of 512 KiB off-heap, and eight bytes of heap per announced record. Not thread
- * safe. After a failure only {@link #close} may be called.
+ * <p>Uses 512 KiB off-heap, and 8 bytes of heap per announced record. Not thread safe. After a
+ * failure only {@link #close} may be called.
  */
 public final class BlobFileWriter implements AutoCloseable {
-  /** Bounds file length and offsets: the file is mapped as a whole. */
   public static final long FILE_BYTES_MAX = BlobFileFormat.FILE_BYTES_MAX;
 
-  /** Length of a write, and of what is copied at once. */
+  /** Bytes per write and step of copying. */
   private static final int STEP_BYTES = Limits.PIECE_BYTES;
 
   /** Enough for the header and key of any record. */
@@ -50,15 +48,13 @@ public final class BlobFileWriter implements AutoCloseable {
 
   private int buffered;
 
-  // The record added last: its pointer, and its offset in this file.
+  // Pointer to the last record added, and its offset in this file.
   private long lastSegment = -1;
   private long lastOffset = -1;
   private long lastTarget = -1;
 
   /**
-   * Creates the file.
-   *
-   * @param recordsMax most records to be added from each old segment, by logical id
+   * @param recordsMax most records per old segment, by logical id
    */
   public BlobFileWriter(
       Storage storage,
@@ -91,17 +87,16 @@ public final class BlobFileWriter implements AutoCloseable {
   }
 
   /**
-   * Copies the record that a pointer names, from its current position. Skips a pointer that equals
-   * the previous one. The caller is inside an epoch during the call, which reads one record.
+   * Copies the record that a pointer names, unless it equals the previous one. The caller is inside
+   * an epoch.
    *
    * @return bytes of the record, 0 if it was skipped
-   * @throws CorruptionException if the record or its relocation is invalid, or the record has
-   *     another key
+   * @throws CorruptionException if the record or its relocation is invalid, or has another key
    * @throws StorageException if the record cannot be read
-   * @throws InternalError if a mapped page of it cannot be read
+   * @throws InternalError if a mapped page cannot be read
    * @throws IOException if the record cannot be written
-   * @throws IllegalArgumentException if the segment was not announced, or more of its records are
-   *     added than announced; nothing has changed
+   * @throws IllegalArgumentException if the segment or so many of its records were not announced;
+   *     nothing has changed
    * @throws IllegalStateException if the file would exceed {@link #FILE_BYTES_MAX}, and nothing has
    *     changed; or if the writer has failed or ended
    */
@@ -142,12 +137,12 @@ public final class BlobFileWriter implements AutoCloseable {
     return fileId;
   }
 
-  /** Of the record added last. */
+  /** Offset of the last record added. */
   public long offset() {
     return lastTarget;
   }
 
-  /** Length if finished now. */
+  /** File length if finished now. */
   public long bytes() {
     return BlobFileFormat.fileBytes(written + buffered, offsets.count(), offsets.segmentCount());
   }
@@ -254,7 +249,7 @@ public final class BlobFileWriter implements AutoCloseable {
     return rest - most < LogFormat.CRC_BYTES ? most - LogFormat.CRC_BYTES : most;
   }
 
-  /** The buffer contains at least its complete header and key. */
+  /** The buffer has at least the whole header and key. */
   private boolean holdsKey(
       Segment from, long at, int length, Region key, long keyOffset, int keyLength) {
     if (!record.decode(buffer, buffered, (long) buffered + length) || record.length() != length) {

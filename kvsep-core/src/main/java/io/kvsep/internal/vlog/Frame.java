@@ -20,20 +20,20 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One batch as it is written to the log: a frame header and its records (see {@link LogFormat}).
+ * One batch encoded for the log: a frame header and its records, see {@link LogFormat}.
  *
  * <p>The writing thread encodes, compresses and checksums a frame that fits its memory allowance
  * before the log position is known; {@link #place} then only patches sequence, position and
- * checksums. A streamed frame, one that is larger or faster to stream, is only measured, and
- * encoded through the fixed buffer of the log while it is written. So a value may exceed the memory
- * budget, and a waiting write holds no memory.
+ * checksums. A larger frame, or one that is faster to stream, is measured, and encoded through the
+ * log's fixed buffer during the write: a value may exceed the memory budget, and a waiting write
+ * holds no memory.
  *
- * <p>Not thread safe: passed from the writing thread to the leader of its commit group and back.
+ * <p>Not thread safe: passed from the writing thread to its commit leader and back.
  */
 public final class Frame implements AutoCloseable {
   /**
-   * Longest record header: kind, three varints, expiry. A range delete has no expiry but the
-   * keyspace prefix of its end, which is shorter.
+   * Kind, three varints, expiry. A range delete has no expiry but its end's keyspace prefix, which
+   * is shorter.
    */
   private static final int RECORD_HEADER_BYTES_MAX = 1 + 3 + 5 + 5 + 8;
 
@@ -58,12 +58,12 @@ public final class Frame implements AutoCloseable {
   private final RecordSink sink;
   private final ValueCodec codec = new ValueCodec();
 
-  /** Separate, because incompressible short values say nothing about long ones. */
+  /** Incompressible short values say nothing about long ones. */
   private final ValueCodec streamedCodec = new ValueCodec();
 
   private final List<byte[]> packedValues = new ArrayList<>();
 
-  /** End of each record of a frame in memory. */
+  /** End of each record in memory. */
   private int[] recordEnds = NO_RECORDS;
 
   private @Nullable RecordSource streamed;
@@ -75,7 +75,7 @@ public final class Frame implements AutoCloseable {
   private long offset;
   private long firstSequence;
 
-  /** Whether the checksums already include a position, from an append that was abandoned. */
+  /** Whether the checksums include the position of an abandoned append. */
   private boolean placed;
 
   public Frame(MemoryLedger ledger, Encoding encoding) {
@@ -86,7 +86,6 @@ public final class Frame implements AutoCloseable {
     this.sink = new RecordSink(memory);
   }
 
-  /** Upper bound of the length of an encoded frame. */
   public static long lengthMax(long payloadBytes, int recordCount) {
     return LogFormat.FRAME_HEADER_BYTES
         + payloadBytes
@@ -94,16 +93,14 @@ public final class Frame implements AutoCloseable {
             * (RECORD_HEADER_BYTES_MAX + LogFormat.CRC_BYTES + Limits.KEYSPACE_PREFIX_BYTES_MAX);
   }
 
-  /** As {@link #lengthMax}, for a record with a stored key. */
+  /** As {@link #lengthMax}, for one record with a stored key. */
   static long recordLengthMax(int keyLength, int valueLength) {
     return (long) RECORD_HEADER_BYTES_MAX + keyLength + valueLength + LogFormat.CRC_BYTES;
   }
 
   /**
-   * Encodes the records of {@code source}, or only measures them if the frame is to be streamed.
-   * They are then read again during the write, so the source must not change until the commit ends.
-   *
-   * @param inMemory whether the encoded frame may be kept in memory
+   * Encodes the records of {@code source} or, unless {@code inMemory}, measures them. Streaming
+   * reads them again during the write, so the source must not change until the commit ends.
    */
   public void encode(RecordSource source, boolean inMemory) {
     recordCount = source.recordCount();
@@ -132,8 +129,8 @@ public final class Frame implements AutoCloseable {
   }
 
   /**
-   * Encodes a single put whose key and value are adjacent at the start of {@link #scratch}.
-   * Allocates nothing once the memory of the frame has grown.
+   * Encodes a single put from {@link #scratch}, where the value follows the key. Allocates nothing
+   * once the memory of the frame has grown.
    */
   public void encodeScratch(int keyspace, int keyLength, int valueLength) {
     recordCount = 1;
@@ -173,7 +170,6 @@ public final class Frame implements AutoCloseable {
     }
   }
 
-  /** For {@link #encodeScratch}. */
   public Region scratch(long length) {
     return raw.ensure(Math.max(1, length));
   }
@@ -182,7 +178,7 @@ public final class Frame implements AutoCloseable {
     return streamed != null;
   }
 
-  /** Bytes in the log, including the header. */
+  /** Includes the header. */
   public long length() {
     return LogFormat.FRAME_HEADER_BYTES + bodyLength;
   }
@@ -214,8 +210,8 @@ public final class Frame implements AutoCloseable {
   }
 
   /**
-   * Sets the position of the frame; a frame in memory is then complete. May be called again after
-   * an abandoned append.
+   * Sets the position, which completes a frame in memory. May be called again after an abandoned
+   * append.
    */
   void place(long atSegment, long atOffset, long sequence, LogPosition durable) {
     long oldSegment = segment;
@@ -242,7 +238,7 @@ public final class Frame implements AutoCloseable {
     placed = true;
   }
 
-  /** Only for a frame that is not streamed. */
+  /** Only for a frame in memory. */
   Region region() {
     return memory.region();
   }
@@ -282,7 +278,7 @@ public final class Frame implements AutoCloseable {
     return memory.capacity() + packed.capacity() + raw.capacity();
   }
 
-  /** Drops references to what was written, and keeps the memory. */
+  /** Drops references to the batch and keeps the memory. */
   public void forget() {
     streamed = null;
     packedValues.clear();
@@ -316,11 +312,6 @@ public final class Frame implements AutoCloseable {
     sink.end(0);
   }
 
-  /**
-   * Writes the record up to the end of the key.
-   *
-   * @param stored length of the compressed value, -1 if it is not compressed
-   */
   private static void putHeaderAndKey(RecordSink target, RecordSource source, int stored)
       throws IOException {
     putHeader(

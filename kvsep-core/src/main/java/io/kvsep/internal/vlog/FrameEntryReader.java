@@ -11,9 +11,8 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Converts the records of a frame to memtable entries: short values inline, others as pointers.
- * Used by commits and by recovery, so both build the same index from the same bytes. Not thread
- * safe.
+ * Converts a frame's records to memtable entries: short values inline, others as pointers. Commits
+ * and recovery share it, and so build the same index. Not thread safe.
  */
 public final class FrameEntryReader implements AutoCloseable {
   private final int inlineValueBytesMax;
@@ -28,7 +27,7 @@ public final class FrameEntryReader implements AutoCloseable {
   private long segment;
   private long frameOffset;
 
-  /** File offset of the start of the region. */
+  /** File offset of the region's start. */
   private long fileOffset;
 
   public FrameEntryReader(MemoryLedger ledger, int inlineValueBytesMax) {
@@ -43,8 +42,7 @@ public final class FrameEntryReader implements AutoCloseable {
     if (frame.isStreamed()) {
       Segment from = directory.get(segmentId);
       long frameEnd = frameOffset + frame.length();
-      // The mapping is replaced, and retired, only after more is published, which only this thread
-      // does.
+      // The mapping is replaced and retired only after this thread publishes more.
       Region mapped = from.mapped(frameEnd, Integer.MAX_VALUE);
       if (mapped == null) {
         throw new IllegalStateException("a published frame can always be mapped");
@@ -55,7 +53,7 @@ public final class FrameEntryReader implements AutoCloseable {
     }
   }
 
-  /** Starts on a frame at {@code start} of {@code source}. */
+  /** Reads the frame at {@code start} of {@code source}, which is at {@code offset} of the file. */
   void start(
       Region source, long start, long length, long segmentId, long offset, long firstSequence) {
     region = source;

@@ -38,10 +38,9 @@ import io.kvsep.internal.memory.Region;
  *      …     4 crc of everything before it in the record, placed
  * </pre>
  *
- * The end is a frame header without records: the segment is complete, and the log continues in the
- * next one. The n-th record of a frame has sequence {@code firstSequence + n}. A <em>placed</em>
- * crc is the crc32c xored with {@link #place}, a hash of the segment id and the file offset of the
- * frame or record. It detects valid bytes at a wrong position.
+ * The end is a frame header without records: the log continues in the next segment. The n-th record
+ * of a frame has sequence {@code firstSequence + n}. A <em>placed</em> crc is the crc32c xored with
+ * {@link #place}, a hash of segment id and file offset, to detect valid bytes at a wrong position.
  */
 final class LogFormat {
   static final FileKind SEGMENT = new FileKind("KVSEPLOG", 1, 1, "a segment of the log");
@@ -63,7 +62,7 @@ final class LogFormat {
 
   private LogFormat() {}
 
-  /** Ignores the LZ4 flag. */
+  /** {@code kind} is without the LZ4 flag. */
   static boolean isRecordKind(int kind) {
     return kind == Tag.DELETE || kind == Tag.RANGE_DELETE || Tag.baseKind(kind) == Tag.PUT;
   }
@@ -90,9 +89,7 @@ final class LogFormat {
     region.putInt(0, window.crc32c(region, 4, FRAME_HEADER_BYTES - 4) ^ place);
   }
 
-  /**
-   * Whether the bytes at {@code offset} of a mapped segment have the checksum of a frame header.
-   */
+  /** {@code region} maps the segment from its start. */
   static boolean frameCrcHolds(Region region, long offset, long segment, NativeWindow window) {
     int crc = window.crc32c(region, offset + 4, FRAME_HEADER_BYTES - 4);
     return region.getInt(offset) == (crc ^ place(segment, offset));

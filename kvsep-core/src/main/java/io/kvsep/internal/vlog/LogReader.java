@@ -6,35 +6,33 @@ import io.kvsep.internal.memory.Region;
 import java.nio.ByteBuffer;
 
 /**
- * Reads the records of the log in order, segment by segment, while the log is being written.
- * Verifies each record before the sink receives it. Keeps a position but no memory: buffers belong
- * to the scratch space of each call, during which the caller is inside an epoch. Not thread safe.
+ * Reads the records of the log in order while it is being written, each verified before the sink
+ * receives it. Keeps no memory: buffers are the scratch space of each call, during which the caller
+ * is inside an epoch. Not thread safe.
  */
 public final class LogReader {
   /** Bytes per read of an unmapped part. */
   private static final int CHUNK_BYTES = 1 << 16;
 
-  /** A call ends after so many bytes of decoded records, or one longer record. */
+  /** Bytes of decoded records after which a call ends. */
   private static final int BATCH_BYTES = 1 << 18;
 
-  /** A call ends after so many bytes of the log, because no memory can be freed during it. */
+  /** Bytes of the log after which a call ends, because no memory can be freed during it. */
   static final int PASS_BYTES = 1 << 22;
 
   public interface Sink {
     /**
-     * One record.
-     *
      * @param key as stored, with its keyspace prefix
      * @param value uncompressed; the end of a deleted range; empty for a delete
      * @param expiresAtMillis 0 if it does not expire
-     * @param endsFrame whether it is the last record of its commit
+     * @param endsFrame whether it is the last of its commit
      */
     void record(
         long sequence, int kind, byte[] key, byte[] value, long expiresAtMillis, boolean endsFrame);
   }
 
   public enum Outcome {
-    /** Records were passed to the sink or skipped; there may be more. */
+    /** Records were passed on or skipped; there may be more. */
     READ,
     /** No more records yet. */
     PENDING,
@@ -43,13 +41,13 @@ public final class LogReader {
 
   private final RecordView record = new RecordView();
 
-  /** Offset of the next frame header or, inside a frame, of the next record. */
+  /** Offset of the next frame header or, inside a frame, record. */
   private long offset = LogFormat.SEGMENT_HEADER_BYTES;
 
   /** End of the current frame, 0 between frames. */
   private long frameEnd;
 
-  /** Sequence number of the next record of the frame, and the one after its last record. */
+  /** Sequence number of the frame's next record, and the one after its last. */
   private long sequence;
 
   private long endSequence;
@@ -62,7 +60,7 @@ public final class LogReader {
   private long regionStart;
   private long regionEnd;
 
-  /** Starts at the beginning of a segment, which each call names. */
+  /** Starts at the beginning of a segment. */
   @SuppressWarnings("NullAway.Init") // Fields of a call are set by read().
   public LogReader() {}
 
@@ -72,11 +70,10 @@ public final class LogReader {
   }
 
   /**
-   * Passes the next records of the segment to the sink, some hundred kilobytes or one longer
-   * record; or skips some megabytes of records. After an exception the position is before the first
-   * record that was not passed on. After an error the reader must {@link #restart}.
+   * Passes on or skips the segment's next records, up to the limits of a call or one longer record.
+   * After an exception the position is before the first record that was not passed on. After an
+   * error the reader must {@link #restart}.
    *
-   * @param from the current segment
    * @param end limit of the read: the end of a frame, at most the published end
    * @param after skips records up to this sequence number
    * @param until frames with a higher sequence number are pending
@@ -203,7 +200,7 @@ public final class LogReader {
     return value;
   }
 
-  /** Makes {@code count} bytes from the current offset on accessible; they are below the limit. */
+  /** Makes the next {@code count} bytes, which are below the limit, accessible. */
   private void require(long count) {
     if (regionEnd - offset >= count) {
       return;

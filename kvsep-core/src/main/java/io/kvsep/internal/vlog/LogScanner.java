@@ -17,9 +17,8 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a segment file during recovery: frame by frame up to the first invalid one, then searches
- * the rest for frame headers that show how far the log was synced. Owns its mapping. Read-only. Not
- * thread safe.
+ * Reads a segment during recovery: frame by frame up to the first invalid one, then the rest for
+ * frame headers that show how far the log was synced. Owns its mapping. Not thread safe.
  */
 public final class LogScanner implements AutoCloseable {
   private final long segment;
@@ -49,8 +48,8 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Opens the segment at {@code from}, or after its header if that is 0. A missing file or header
-   * is corruption, because the manifest names a segment only once its header is durable.
+   * Starts at {@code from}, or after the header if 0. A missing file or header is corruption: the
+   * manifest names a segment only once its header is durable.
    */
   public static LogScanner open(Storage storage, StoreId storeId, long segment, long from) {
     String name = StoreFiles.segment(segment);
@@ -85,13 +84,12 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Detects that a manifest has lost the edit of a segment. An unknown file alone proves nothing:
-   * files of all kinds are complete before their edit. But a frame is written to a segment only
-   * once its edit is durable.
+   * Finds a segment whose edit a manifest has lost. An unknown file proves nothing: files of all
+   * kinds are complete before their edit. A frame does: it is written only once the segment's edit
+   * is durable.
    *
-   * @param names of the existing files
-   * @param idLimit the manifest knows only lower segment ids
-   * @return the name of a segment whose edit is lost, or null
+   * @param idLimit above every segment id in the manifest
+   * @return the name of such a segment, or null
    */
   public static @Nullable String unknownWithFrames(
       Storage storage, Collection<String> names, StoreId storeId, long idLimit) {
@@ -106,8 +104,8 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Returns whether a segment contains a frame. One frame header at any offset is enough, since the
-   * bytes before it may be damaged. False for files of another kind or store.
+   * Looks for a frame header at any offset, since the bytes before it may be damaged. False for
+   * files of another kind or store.
    */
   private static boolean holdsFrame(Storage storage, StoreId storeId, long segment) {
     String name = StoreFiles.segment(segment);
@@ -148,12 +146,11 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Advances to the next frame. At the segment end it returns false and {@link #isComplete} is
-   * true.
+   * Advances to the next frame. Returns false if that is invalid, or at the segment end, where
+   * {@link #isComplete} is true.
    *
    * @param leastSequence a frame with a lower sequence number belongs to an abandoned write and is
    *     invalid
-   * @return whether there is a complete, valid frame
    */
   public boolean next(long leastSequence) {
     at += frameLength;
@@ -217,12 +214,11 @@ public final class LogScanner implements AutoCloseable {
   }
 
   /**
-   * Searches the rest of the file for valid frame headers and returns the highest position they
-   * prove durable: by their claim, or because a table contains entries of the frame.
+   * Searches the rest of the file for frame headers; returns the highest position that they prove
+   * durable: by their claim, or because a table has entries of the frame.
    *
-   * @param leastSequence headers with lower sequence numbers are ignored
-   * @param sequenceInTables highest sequence number in a table. The log was synced up to it before
-   *     the table was installed
+   * @param leastSequence headers with lower numbers are ignored
+   * @param sequenceInTables the log was synced up to it before its table was installed
    */
   public LogPosition claimsFrom(long leastSequence, long sequenceInTables) {
     LogPosition furthest = LogPosition.START;
@@ -239,7 +235,7 @@ public final class LogScanner implements AutoCloseable {
     return new LogPosition(segment, header + LogFormat.FRAME_HEADER_BYTES);
   }
 
-  /** Returns -1 if there is none. */
+  /** Returns -1 if none. */
   private long nextHeader(long from) {
     for (long offset = from; offset <= fileLength - LogFormat.FRAME_HEADER_BYTES; offset++) {
       if (region.getInt(offset + LogFormat.FRAME_MAGIC_AT) == LogFormat.FRAME_MAGIC

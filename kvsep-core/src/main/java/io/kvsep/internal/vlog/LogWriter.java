@@ -23,20 +23,18 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Appends frames to the active segment with positional writes and syncs them.
+ * Appends frames to the active segment with positional writes, and syncs them.
  *
  * <p>One thread appends: {@link #begin}, {@link #append} for each frame of the group, then {@link
- * #publish}; or {@link #abort} after a failure, which restores the end of the log. {@link #sync}
- * may be called by any thread at any time.
+ * #publish}, or {@link #abort} after a failure. Any thread may {@link #sync} at any time.
  *
- * <p>Invariant: when {@link #sync} returns, every byte published before the call is durable, in
- * this and all earlier segments. After a failed sync durability is unknown and the caller must
- * stop.
+ * <p>Invariant: when {@link #sync} returns, every byte published before the call is durable, in all
+ * segments. After a failed sync durability is unknown and the caller must stop.
  */
 public final class LogWriter {
   private static final int STAGING_BYTES = 256 << 10;
 
-  /** Longer frames are written directly instead of being staged. */
+  /** Longer frames are not staged. */
   private static final int GATHER_BYTES_MAX = 32 << 10;
 
   private final Storage storage;
@@ -46,28 +44,26 @@ public final class LogWriter {
   private final GrowingRegion stagingMemory;
   private final Region staging;
 
-  /** Writes streamed frames through the staging memory, without growing it. */
+  /** Streams frames through the staging memory, without growing it. */
   private final RecordSink streaming;
 
   private final NativeWindow window = new NativeWindow();
 
-  /** Header of the segment being created. */
   private final Region header;
 
   private final NativeWindow headerWindow = new NativeWindow();
   private final AtomicLong bytesWritten = new AtomicLong();
   private final AtomicLong syncs = new AtomicLong();
 
-  /** Written by the appending thread, read by any thread. */
+  /** Written by the appending thread. */
   private volatile @Nullable Segment active;
 
-  /** Bytes ever published in all segments. Written by the appending thread. */
+  /** Total of all segments. Written by the appending thread. */
   private volatile long publishedBytes;
 
   // The fields up to abandoned, and staged, are accessed only by the appending thread.
   private long end;
 
-  /** Higher than that of every appended record. */
   private long nextSequence;
 
   /** Position after the last detached segment. */
@@ -78,12 +74,9 @@ public final class LogWriter {
   /** Whether a part of the group may have reached the file. */
   private boolean groupReached;
 
-  /** Whether the active segment accepts no more frames. */
   private boolean abandoned;
 
-  /**
-   * The failure of a log sync. The system reports it only once; another sync would seem to succeed.
-   */
+  /** First failed sync. The system reports the failure once; another sync would seem to succeed. */
   @GuardedBy("syncLock")
   private @Nullable Throwable syncFailure;
 
@@ -116,7 +109,6 @@ public final class LogWriter {
    * Continues a recovered log.
    *
    * @param tail the replayed segments, ascending; they count as unsynced
-   * @param lastSequence highest in the log
    */
   public void resume(List<Segment> tail, long lastSequence) throws IOException {
     nextSequence = lastSequence + 1;
@@ -133,8 +125,8 @@ public final class LogWriter {
   }
 
   /**
-   * Creates a segment file. {@link #syncCreated} makes it durable, {@link #switchTo} starts to use
-   * it. Called by one thread at a time, not necessarily the appending one.
+   * Creates a segment file; {@link #syncCreated} makes it durable, {@link #switchTo} activates it.
+   * Called by one thread at a time, not necessarily the appending one.
    */
   public Segment createSegment(long id) throws IOException {
     Segment segment = Segment.create(storage, storeId, id, epochs, ledger);
@@ -154,7 +146,7 @@ public final class LogWriter {
     return segment;
   }
 
-  /** Makes a created segment durable. On failure the file is deleted and the store has failed. */
+  /** On failure the file is deleted and the store has failed. */
   public void syncCreated(Segment segment) throws IOException {
     try {
       segment.sync();
@@ -176,9 +168,8 @@ public final class LogWriter {
   }
 
   /**
-   * Writes the end marker, so that the log continues in the next segment. Called by the appending
-   * thread with nothing staged. After a failure the marker may or may not be written; the segment
-   * is abandoned and must be sealed before it.
+   * Writes the end marker. Called by the appending thread with nothing staged. After a failure the
+   * marker may exist: the segment is abandoned and must be sealed before it.
    */
   public void endSegment() throws IOException {
     Segment segment = Objects.requireNonNull(active);
@@ -199,12 +190,12 @@ public final class LogWriter {
     countPublished(LogFormat.FRAME_HEADER_BYTES);
   }
 
-  /** Seals the active segment and replaces it. */
+  /** Seals the active segment first. */
   public void switchTo(Segment segment) {
     Segment sealed = active;
     if (sealed != null) {
       sealed.seal(lastSequence());
-      // Before the change of active, which a sync reads first.
+      // Before active changes: a sync reads active, then this queue.
       sealedUnsynced.add(sealed);
     }
     active = segment;
@@ -214,8 +205,8 @@ public final class LogWriter {
   }
 
   /**
-   * Detaches the active segment, which is durable as a whole; the next frame needs a new one.
-   * Called by the appending thread.
+   * Detaches the active segment, which is durable; the next frame needs a new one. Called by the
+   * appending thread.
    */
   public void detach() {
     Segment sealed = active;
@@ -229,8 +220,8 @@ public final class LogWriter {
   }
 
   /**
-   * Stops appending to the active segment: it may be sealed at its current end, or the remains of a
-   * failed group may follow.
+   * Stops appending to the active segment: it may be sealed at its end, or the remains of a failed
+   * group may follow.
    */
   public void abandonActive() {
     abandoned = true;
@@ -264,7 +255,7 @@ public final class LogWriter {
         : new LogPosition(segment.id(), end);
   }
 
-  /** No record has a higher one. Called by the appending thread. */
+  /** Called by the appending thread. */
   public long lastSequence() {
     return nextSequence - 1;
   }
@@ -276,14 +267,12 @@ public final class LogWriter {
   }
 
   /**
-   * Adds a frame to the group.
-   *
    * @param alone whether the group has no other frame, so that staging is useless
    */
   public void append(Frame frame, long firstSequence, boolean alone) throws IOException {
     Segment segment = Objects.requireNonNull(active);
     frame.place(segment.id(), end, firstSequence, durable);
-    // Set first: a failed write uses up its sequence numbers.
+    // First, because a failed write uses up its sequence numbers.
     nextSequence = firstSequence + frame.recordCount();
     long length = frame.length();
     if (frame.isStreamed()) {
@@ -316,14 +305,14 @@ public final class LogWriter {
   }
 
   /**
-   * Discards the group. The part that reached the file is truncated durably before the failure is
-   * reported; otherwise recovery could take the group for a committed one, also after a power
-   * failure that undoes the truncation. If truncating fails, as on Windows while the segment is
-   * mapped, the log continues in a new segment, and this one is sealed before the remains. In case
-   * that never happens, zeros overwrite the first header of the remains, which takes no disk space,
-   * so that recovery stops there.
+   * Discards the group. What reached the file is truncated durably before the failure is reported:
+   * otherwise recovery could take the group for a committed one, even after a power failure that
+   * undoes the truncation. If truncation fails, as on Windows while the segment is mapped, this
+   * segment is sealed before the remains and the log continues in a new one. In case that never
+   * happens, zeros overwrite the first header of the remains, which takes no disk space, and
+   * recovery stops there.
    *
-   * @throws IOException if that sync fails, with the same consequence as in {@link #sync}
+   * @throws IOException if the sync fails, with the consequence as in {@link #sync}
    */
   public void abort() throws IOException {
     end = groupStart;
@@ -352,7 +341,7 @@ public final class LogWriter {
     }
   }
 
-  /** Recovery stops at the first invalid header. Returns whether the remains now begin with one. */
+  /** Returns whether the remains now begin with an invalid header, where recovery stops. */
   private boolean overwriteRemains(Segment segment) {
     staging.fill(0, LogFormat.FRAME_HEADER_BYTES, (byte) 0);
     try {
@@ -383,7 +372,7 @@ public final class LogWriter {
 
   /**
    * Makes everything published before the call durable, with at most one sync per segment. After a
-   * failure every further call fails.
+   * failure every later call fails.
    */
   public void sync() throws IOException {
     long wanted = publishedBytes;
@@ -395,8 +384,8 @@ public final class LogWriter {
       }
       LogSyncEvent event = FlightEvents.beginLogSync();
       int synced = 0;
-      // In this order: the counted bytes are in the sealed segments or below the end of the active
-      // one. The log may switch to later segments meanwhile; the next sync covers those.
+      // In this order: the counted bytes are in sealed segments or below the end of the active one.
+      // The next sync covers segments that the log moves on to.
       long covered = publishedBytes;
       Segment segment = active;
       LogPosition reached = segment == null ? durable : endOf(segment);

@@ -7,9 +7,7 @@ import java.io.IOException;
 
 /**
  * A log file under construction. {@link #close} deletes it unless it was {@linkplain #finish
- * finished}. After a failed step only {@link #close} may be called.
- *
- * <p>Not thread safe.
+ * finished}. After a failed step only {@link #close} may be called. Not thread safe.
  */
 final class NewLogFile implements AutoCloseable {
   private final Storage storage;
@@ -48,7 +46,7 @@ final class NewLogFile implements AutoCloseable {
     usable = true;
   }
 
-  /** Ends the last step; {@link #close} then keeps the file. */
+  /** Ends the last step. */
   void finish() {
     finished = true;
   }

@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks that a pointer leads to a valid record with the key, kind, expiry and length of its entry,
- * and that the value can be decompressed. Decompresses on the heap, one value at a time. Not thread
- * safe.
+ * and that the value can be decompressed, one at a time, on the heap. Not thread safe.
  */
 public final class PointerCheck implements AutoCloseable {
   private final SegmentDirectory directory;
@@ -33,7 +32,7 @@ public final class PointerCheck implements AutoCloseable {
   /**
    * Follows the pointer in the payload of an entry. The caller is inside an epoch.
    *
-   * @return null if the record is correct, else what was found, with file and offset
+   * @return null if the record is correct, else the damage
    */
   public @Nullable CorruptionException check(
       Region payload, long payloadOffset, int kind, Region key, long keyOffset, int keyLength) {

@@ -13,20 +13,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Loads records that are about to be read with several threads at once: sorted by location,
- * neighbours merged, long ranges split. The data goes to the page cache, where {@link
- * ValueReader#read} finds it.
+ * Loads records that are about to be read into the page cache, with several threads: sorted by
+ * location, neighbours merged, long ranges split.
  *
- * <p>One thread, the owner, adds records, prepares and finishes; after {@link #prepare} other
- * threads may help with {@link #run}. All callers are inside an epoch, but the owner may leave it
- * in between: a segment that is no longer listed is not accessed, and a listed one stays while the
- * caller is inside. After {@link #cancel} no thread is reading, and a late helper finds no work.
- * Uses no off-heap memory.
+ * <p>The owner, one thread, adds records, prepares and finishes; after {@link #prepare} other
+ * threads may help with {@link #run}. Callers are inside an epoch, which the owner may leave in
+ * between: only listed segments are accessed, and those stay while the caller is inside. After
+ * {@link #cancel} no thread is reading, and a late helper finds no work. Uses no off-heap memory.
  *
- * <p>Read failures are not reported; the reader of the record gets them.
+ * <p>Read failures are left to the reader of the record.
  */
 public final class ReadBatch {
-  /** A gap up to this length is read, because that costs less than another read. */
+  /** Reading a gap of this length costs less than another read. */
   private static final long GAP_BYTES_MAX = 8 << 10;
 
   /** The system already reads longer records ahead. */
@@ -46,10 +44,9 @@ public final class ReadBatch {
   private final AtomicInteger claimed = new AtomicInteger();
   private final RecordPlace place = new RecordPlace();
 
-  /** Locations as the pointers name them, in the order of {@link #records}. */
+  /** Locations that the pointers name, in the order of the calls. */
   private long[] named = {};
 
-  /** {@link #named}, sorted. */
   private long[] locations = {};
 
   private long bytes;
@@ -59,7 +56,7 @@ public final class ReadBatch {
     this.directory = directory;
   }
 
-  /** Adds the record that a pointer names, unless it is very long or the pointer is damaged. */
+  /** Ignores a very long record and a damaged pointer. */
   public void add(Region pointer, long pointerOffset) {
     long segmentId = ValuePointer.segment(pointer, pointerOffset);
     long namedOffset = ValuePointer.offset(pointer, pointerOffset);
@@ -86,7 +83,7 @@ public final class ReadBatch {
     try {
       return directory.locate(segmentId, offset, place);
     } catch (KvException e) {
-      // An unusable blob file: a read through the pointer reports it.
+      // An unusable blob file.
       return false;
     }
   }
@@ -120,7 +117,7 @@ public final class ReadBatch {
     unread = new CountDownLatch(pieces.size());
   }
 
-  /** Pieces not claimed by a thread. */
+  /** Unclaimed pieces. */
   public int waiting() {
     return Math.max(0, pieces.size() - claimed.get());
   }
@@ -132,8 +129,8 @@ public final class ReadBatch {
   }
 
   /**
-   * As {@link #run}, but stops after the first piece that came from the device: the rest is worth
-   * waking other threads.
+   * Like {@link #run}, but stops after the first piece from the device: the rest is worth waking
+   * other threads.
    */
   public void runUntilSlow() {
     Boolean slow;
@@ -142,13 +139,13 @@ public final class ReadBatch {
     } while (slow != null && !slow);
   }
 
-  /** Reads the rest with the other threads, and waits until all is read. */
+  /** Reads unclaimed pieces and waits for the claimed ones. */
   public void finish() {
     run();
     Uninterruptibles.await(unread);
   }
 
-  /** Skips the unclaimed pieces, and waits for the claimed ones. */
+  /** Skips unclaimed pieces and waits for the claimed ones. */
   public void cancel() {
     int begun = claimed.getAndSet(pieces.size());
     for (int i = begun; i < pieces.size(); i++) {
@@ -175,14 +172,14 @@ public final class ReadBatch {
     try {
       return load(piece);
     } catch (KvException e) {
-      // The reader of the record gets the error.
+      // Left to the reader of the record.
       return true;
     } finally {
       unread.countDown();
     }
   }
 
-  /** A segment that is still listed stays while the caller is inside the epoch. */
+  /** A listed segment stays while the caller is inside the epoch. */
   @SuppressWarnings("ReferenceEquality") // Another file may be listed under the same id.
   private boolean load(Piece piece) {
     Segment segment = piece.segment;

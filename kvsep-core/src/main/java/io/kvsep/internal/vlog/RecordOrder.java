@@ -9,17 +9,16 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Counts records that are stored in the order in which they are read. Receives records in key
- * order: one is in order if it starts where the previous one ends. Not thread safe.
+ * Counts records that are stored in the order of reading. Receives records in key order; one is in
+ * order if it follows the previous one of its segment after at most a small gap. Not thread safe.
  */
 public final class RecordOrder {
   /** The gain for longer records was not measured. */
   public static final long SCATTERED_BYTES_MAX = 32 << 10;
 
-  /** Records that may be between two in order, since they may be dead. */
+  /** Longest gap between records in order, in records: those in it may be dead. */
   private static final int GAP_RECORDS_MAX = 3;
 
-  /** Records of one segment. */
   public static final class Count {
     private long records;
     private long bytes;
@@ -48,7 +47,7 @@ public final class RecordOrder {
     return counts;
   }
 
-  /** Adds the records of up to {@code entriesMax} entries, and moves behind them. */
+  /** Adds the records of up to {@code entriesMax} entries, and advances past them. */
   public void addAll(InternalIterator entries, int entriesMax) {
     for (int i = 0; i < entriesMax && entries.isValid(); i++) {
       int kind = Tag.kind(entries.tag());
@@ -76,7 +75,6 @@ public final class RecordOrder {
     end = offset + length;
   }
 
-  /** Whether most of so many records are out of order. */
   public static boolean isScattered(long records, long inOrder) {
     return inOrder < records - inOrder;
   }

@@ -2,10 +2,7 @@ package io.kvsep.internal.vlog;
 
 import org.jspecify.annotations.Nullable;
 
-/**
- * Current file and offset of a record. Mutable, so that following a pointer allocates nothing. Not
- * thread safe.
- */
+/** Current file and offset of a record. Mutable, so that following a pointer allocates nothing. */
 final class RecordPlace {
   private @Nullable Segment segment;
   private long offset;

@@ -5,9 +5,8 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Touches records that are about to be read, so that their cache misses overlap. Otherwise the
- * misses are sequential: a processor looks some hundred instructions ahead, and checking one record
- * takes more. Figures: docs/decisions/06.
+ * Touches records that are about to be read, so that their cache misses overlap: a processor looks
+ * some hundred instructions ahead, and checking one record takes more. Figures: docs/decisions/06.
  *
  * <p>Touches only mapped records and checks nothing; readers report errors. The caller is inside an
  * epoch from {@link #begin} until {@link #touch} returns. Not thread safe.
@@ -31,7 +30,6 @@ public final class RecordPrefetcher {
     this.directory = directory;
   }
 
-  /** Starts an empty list of up to {@code records} records. */
   public void begin(long records) {
     count = 0;
     countMax = (int) Math.min(records, RECORDS_MAX);
@@ -42,7 +40,7 @@ public final class RecordPrefetcher {
    * Adds the record that a pointer names, unless it is relocated or not mapped. The list must not
    * be full.
    *
-   * @return whether the list is not full
+   * @return whether more fit
    */
   public boolean add(Region pointer, long pointerOffset) {
     target.decode(pointer, pointerOffset);
@@ -77,7 +75,7 @@ public final class RecordPrefetcher {
       }
       Region.requirePagesRead();
     } catch (InternalError e) {
-      // A reader of the record gets the fault.
+      // The reader of the record gets the fault.
     }
   }
 }

@@ -22,8 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads single records of a damaged store through pointers. Needs only the record to be valid: its
- * checksum identifies file and offset. Maps each file on first use and keeps it mapped. Not thread
- * safe.
+ * checksum identifies file and offset. Keeps each file mapped from its first use. Not thread safe.
  */
 public final class RecordReader implements AutoCloseable {
   private static final long ALL = -1;
@@ -58,8 +57,6 @@ public final class RecordReader implements AutoCloseable {
 
   public interface RelocatedSink {
     /**
-     * A valid record.
-     *
      * @param file id of the blob file
      * @param rank number of records of the old segment before it
      */
@@ -115,11 +112,11 @@ public final class RecordReader implements AutoCloseable {
   }
 
   /**
-   * Passes the valid records of such a segment to the sink, by ascending old offset.
+   * Passes the valid records of a relocated segment to the sink, by ascending old offset.
    *
-   * @return whether the segment was part of the log, judging by the offsets: somewhere the gap
-   *     before a record is exactly a frame header. In a blob file records are adjacent; only a dead
-   *     record of just that length, with a value of some twenty bytes, could leave such a gap
+   * @return whether the segment was part of the log: some gap before a record is exactly a frame
+   *     header. Records in a blob file are adjacent; only a dead record of that length, with a
+   *     value of some twenty bytes, could leave such a gap
    */
   public boolean relocated(long segment, RelocatedSink sink) {
     List<Home> all = homes.getOrDefault(segment, List.of());
@@ -155,7 +152,7 @@ public final class RecordReader implements AutoCloseable {
     return true;
   }
 
-  /** Returns the lowest old offset not yet visited, negative if none. */
+  /** Lowest old offset not yet visited, or -1. */
   private static long least(List<Home> homes, long segment, long[] next) {
     long least = -1;
     for (int i = 0; i < next.length; i++) {
@@ -169,8 +166,6 @@ public final class RecordReader implements AutoCloseable {
   }
 
   /**
-   * Reads the value that a pointer names.
-   *
    * @param key the expected stored key
    * @throws CorruptionException if the record is missing or invalid
    */

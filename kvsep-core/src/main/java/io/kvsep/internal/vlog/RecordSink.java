@@ -9,12 +9,9 @@ import io.kvsep.internal.memory.Varint;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Writes consecutive records to growing memory, or through a fixed buffer to a file. Not thread
- * safe.
- */
+/** Writes records to growing memory, or through a fixed buffer to a file. Not thread safe. */
 final class RecordSink {
-  /** Kind, three varints and expiry of a record. */
+  /** Kind, three varints and expiry. */
   private static final int HEADER_BYTES_MAX = 24;
 
   private final GrowingRegion memory;
@@ -23,13 +20,13 @@ final class RecordSink {
   private long length;
   private long crcStart;
 
-  /** Null while everything stays in memory. */
+  /** Null while writing to memory. */
   private @Nullable StorageFile file;
 
   private long filePosition;
   private long memoryLimit;
 
-  /** The region of {@link #memory} since the last start; null before the first. */
+  /** Region of {@link #memory}; null before the first start. */
   private @Nullable Region region;
 
   private long capacity;
@@ -39,7 +36,7 @@ final class RecordSink {
   }
 
   /**
-   * @param bytes upper bound of what follows and is before {@code start}; more makes it grow
+   * @param bytes upper bound of the length; more makes the memory grow
    */
   void toMemory(long start, long bytes) {
     file = null;
@@ -84,7 +81,7 @@ final class RecordSink {
   }
 
   /**
-   * Writes a record up to its key.
+   * Writes the fields before the key.
    *
    * @param kind without the LZ4 flag
    * @param valueLength of the uncompressed value; ignored for a delete
@@ -125,7 +122,7 @@ final class RecordSink {
     length += count;
   }
 
-  /** Returns memory in which the caller may write {@code count} bytes at {@link #length}. */
+  /** Returns memory for {@code count} bytes at {@link #length}. */
   Region reserve(int count) throws IOException {
     return room(count);
   }

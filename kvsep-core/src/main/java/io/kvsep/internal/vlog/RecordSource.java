@@ -3,14 +3,14 @@ package io.kvsep.internal.vlog;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Cursor over the records of one frame, as ranges of arrays it does not own. The ranges are valid
- * until the next call. Can be rewound. Not thread safe.
+ * Cursor over the records of one frame, as ranges of arrays that it does not own, valid until the
+ * next call. Not thread safe.
  */
 public abstract class RecordSource {
   public int keyspace;
 
   /**
-   * {@code Tag.PUT}, optionally with {@code Tag.EXPIRES}, {@code Tag.DELETE}, or {@code
+   * {@code Tag.PUT}, optionally with {@code Tag.EXPIRES}; {@code Tag.DELETE}; or {@code
    * Tag.RANGE_DELETE}, whose value is the first stored key after the range.
    */
   public int kind;

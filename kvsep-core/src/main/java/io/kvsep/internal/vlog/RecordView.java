@@ -8,8 +8,8 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
 /**
- * Decoded fields of one record. Mutable; owns no memory: offsets refer to the region last decoded.
- * Not thread safe.
+ * Decoded fields of one record. Offsets refer to the region last decoded, which it does not own.
+ * Mutable. Not thread safe.
  */
 public final class RecordView {
   private long start;
@@ -22,12 +22,11 @@ public final class RecordView {
   private long keyOffset;
   private boolean compressed;
 
-  /** Of the varint read last. */
+  /** Length of the last varint. */
   private int varintBytes;
 
   /**
-   * Decodes the record at {@code offset}. Checks lengths against {@code limit}, but not the
-   * checksum.
+   * Checks lengths against {@code limit}, but not the checksum.
    *
    * @return whether the record is well formed
    */
@@ -87,9 +86,7 @@ public final class RecordView {
     return true;
   }
 
-  /**
-   * Whether the checksum is that of the record in a file that {@code region} maps from its start.
-   */
+  /** {@code region} maps the file from its start. */
   boolean crcHolds(Region region, long file, NativeWindow window) {
     int crc = window.crc32c(region, start, length - LogFormat.CRC_BYTES);
     return region.getInt(crcOffset()) == (crc ^ LogFormat.place(file, start));
@@ -99,7 +96,7 @@ public final class RecordView {
     return length >= 1 && length <= Limits.STORED_KEY_BYTES_MAX;
   }
 
-  /** Returns a varint within the next {@code rest} bytes, or -1 if malformed. */
+  /** Reads at most {@code rest} bytes; returns -1 if malformed. */
   private long boundedVarint(Region region, long at, long rest) {
     long value = 0;
     for (int i = 0; i < 5 && i < rest; i++) {
@@ -114,10 +111,7 @@ public final class RecordView {
     return -1;
   }
 
-  /**
-   * {@link Tag#PUT}, optionally with {@link Tag#EXPIRES}, {@link Tag#DELETE} or {@link
-   * Tag#RANGE_DELETE}, whose value is the first key after the range.
-   */
+  /** As {@link RecordSource#kind}. */
   public int kind() {
     return kind;
   }
@@ -138,7 +132,7 @@ public final class RecordView {
     return keyOffset;
   }
 
-  /** The keyspace of the key, -1 if its prefix is invalid. */
+  /** Returns -1 if the prefix is invalid. */
   int keyspace(Region region) {
     int first = keyLength == 0 ? Keyspaces.LONG_FORM : region.getByte(keyOffset) & 0xff;
     return first < Keyspaces.LONG_FORM
@@ -163,7 +157,6 @@ public final class RecordView {
     return region.getLong(expiryOffset);
   }
 
-  /** It covers everything in front of it in the record. */
   long crcOffset() {
     return start + length - LogFormat.CRC_BYTES;
   }

@@ -17,19 +17,18 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One file of records for readers: a log segment, or a sealed blob file. Owns the open file and its
+ * One file of records for readers: a log segment or a sealed blob file. Owns the open file and its
  * read-only mapping.
  *
  * <p>Invariants:
  *
  * <ul>
- *   <li>I1: bytes below {@link #publishedEnd} never change; bytes at or above it are never read.
- *   <li>I2: the mapping covers a prefix of the published bytes. It grows in steps; each maps the
- *       whole prefix anew and retires the old mapping through the epochs. Unmapped bytes are read
- *       from the file.
+ *   <li>I1: bytes below {@link #publishedEnd} never change; later bytes are never read.
+ *   <li>I2: the mapping covers a prefix of the published bytes. To grow, the whole prefix is mapped
+ *       anew and the old mapping retired through the epochs. Unmapped bytes are read from the file.
  * </ul>
  *
- * Thread safe: one thread publishes, any number of threads read. Readers are inside an epoch.
+ * One thread publishes, any number of threads read, inside an epoch.
  */
 public final class Segment {
   public static final int EMPTY_BYTES = LogFormat.SEGMENT_HEADER_BYTES;
@@ -54,7 +53,7 @@ public final class Segment {
   private final String name;
   private final Epochs<?> epochs;
 
-  /** Charged for checking relocations; tracks mappings that are still referenced by views. */
+  /** Charged for checking relocations; tracks mappings that views still reference. */
   private final MemoryLedger ledger;
 
   private final boolean relocated;
@@ -72,7 +71,7 @@ public final class Segment {
 
   private volatile @Nullable Region mapping;
 
-  /** Approximate cost of reads past the mapping; updated without synchronization. */
+  /** Approximate cost of reads past the mapping; unsynchronized. */
   private int unmappedReads;
 
   /** Index of a blob file; valid as long as the mapping. */
@@ -117,12 +116,7 @@ public final class Segment {
     return segment;
   }
 
-  /**
-   * Opens a blob file of length {@code end}. It is checked on first use, and damage is reported
-   * then.
-   *
-   * @param ledger charged for the memory of that check
-   */
+  /** Opens a blob file of length {@code end}. The first use checks it and reports damage. */
   public static Segment openRelocated(
       Storage storage, StoreId storeId, long id, long end, Epochs<?> epochs, MemoryLedger ledger) {
     Segment segment = new Segment(storage, storeId, id, /* relocated= */ true, epochs, ledger);
@@ -202,8 +196,8 @@ public final class Segment {
   }
 
   /**
-   * Returns a mapping of the file up to {@code end}, at most {@link #publishedEnd}, or null if the
-   * bytes must be read with {@link #read}.
+   * Returns a mapping that covers the file up to {@code end}, or null if the bytes must be read
+   * with {@link #read}.
    */
   @Nullable Region mapped(long end, int recordLength) {
     Region current = mapping;
@@ -211,9 +205,8 @@ public final class Segment {
   }
 
   /**
-   * Brings a part of a sealed file into memory. The caller is inside an epoch.
-   *
-   * @return false if it already was there, or the file is not mapped
+   * Brings a part of a sealed file into memory, for a caller inside an epoch. Returns false if it
+   * was there, or the file is not mapped.
    */
   public boolean load(long offset, long count) {
     long end = publishedEnd();
@@ -221,25 +214,25 @@ public final class Segment {
     return region != null && load(region, offset, (int) Math.min(count, end - offset));
   }
 
-  /** Returns false if the part already was in memory. */
+  /** Returns false if it already was in memory. */
   boolean load(Region region, long offset, int count) {
     return region.test(offset, count, storage::load);
   }
 
-  /** The current mapping, or null; it may end before {@link #publishedEnd}. */
+  /** May be null, and may end before {@link #publishedEnd}. */
   @Nullable Region mappedSoFar() {
     return mapping;
   }
 
   /**
-   * Bytes of the records in this blob file, live or dead. The caller is inside an epoch, or
-   * otherwise ensures that the file stays.
+   * Bytes of all records, live or dead. The caller is inside an epoch, or keeps the file in another
+   * way.
    */
   public long relocatedBytes() {
     return found().recordBytes();
   }
 
-  /** Returns the offset in this blob file of a record of an old segment, or -1. */
+  /** See {@link BlobFileIndex#find}. */
   long find(long segment, long offset) {
     return find(segment, offset, ColdReadPolicy.WARM);
   }
@@ -299,8 +292,7 @@ public final class Segment {
 
   /**
    * A new mapping faults in each page again and unmaps the old one, at a cost proportional to its
-   * length. It is made once reads past the mapping have cost about as much. Each costs a system
-   * call and a copy.
+   * length. It pays once reads past the mapping, a system call and a copy each, have cost as much.
    */
   private boolean isPaid(long covered, int recordLength) {
     unmappedReads += 1 + (recordLength >>> READ_BYTES_SHIFT);
@@ -359,7 +351,7 @@ public final class Segment {
       readFully(open, target, offset);
       return;
     }
-    // The file was closed after the check. This is rare, so it is reopened for one read.
+    // Closed after the check, which is rare: reopened for one read.
     try (StorageFile reopened = storage.open(name, /* writable= */ false)) {
       readFully(reopened, target, offset);
     }
@@ -374,7 +366,7 @@ public final class Segment {
     }
   }
 
-  /** Unmaps and closes the file. No reader may use it any more. */
+  /** No reader may use the segment any more. */
   public void free() {
     Region current = mapping;
     mapping = null;

@@ -14,13 +14,11 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 
 /**
- * Reads every frame and record of a segment, also after damage. It finds the next frame by its
- * header, and the next record by its length if the lengths add up to that of the frame. Otherwise
- * the rest of the frame is damaged, because its sequence numbers are unknown. Read-only. Owns the
- * mapping of the file. Not thread safe.
+ * Reads every frame and record of a segment, also after damage: the next frame by its header, the
+ * next record by its length if the lengths add up to the frame. Otherwise the rest of the frame
+ * counts as damaged: its sequence numbers are unknown. Owns the mapping. Not thread safe.
  */
 public final class SegmentAudit implements AutoCloseable {
-  /** Frames between two calls of the pulse. */
   private static final int PULSE_FRAMES = 1024;
 
   private final long segment;
@@ -47,18 +45,15 @@ public final class SegmentAudit implements AutoCloseable {
     this.sink = sink;
   }
 
-  /** What was audited; the last component is the next sequence number. */
+  /** {@code endSequence} is the next sequence number. */
   public record Result(long bytes, long records, long endSequence) {}
 
   /**
-   * Audits a segment.
-   *
    * @param end length of the part that belongs to the store; -1 for the whole file
    * @param leastSequence frames with a lower sequence number are invalid
    * @param mayBeTorn whether the log ends here: a damaged last frame may then be an incomplete
    *     write, and counts as damaged as a whole
    * @param pulse called periodically; may throw to stop the audit
-   * @throws StorageException on an I/O error
    */
   public static Result run(
       Storage storage,
@@ -80,7 +75,7 @@ public final class SegmentAudit implements AutoCloseable {
             new CorruptionException(name, 0, "a segment", "a file of " + length + " bytes"));
         return new Result(0, 0, leastSequence);
       }
-      // Without what a write that is not published yet has appended.
+      // Excludes what an unpublished write has appended.
       region = Region.ofMapping(file.map(end < 1 ? length : Math.min(end, length)));
     } catch (NoSuchFileException e) {
       sink.damaged(
@@ -248,7 +243,7 @@ public final class SegmentAudit implements AutoCloseable {
     return recordsFill(at, at + bodyLength(frame), count, /* withCrc= */ true);
   }
 
-  /** Whether {@code count} records fill the frame: by their lengths, or also their checksums. */
+  /** Whether {@code count} records fill the frame, optionally with valid checksums. */
   private boolean recordsFill(long from, long limit, int count, boolean withCrc) {
     long at = from;
     for (int i = 0; i < count; i++) {

@@ -15,23 +15,23 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the file of a record. A pointer names a segment by its logical id. The record is in the
- * file of that segment at the offset of the pointer, or, after a rewrite, in a blob file: its
- * <em>home</em>. A blob file is also a segment with its own id. A record may be in several listed
- * files; all copies are equal.
+ * Finds the file of a record. A pointer names a segment by its logical id. The record is in that
+ * segment's file at the pointer's offset or, after a rewrite, in a blob file, its <em>home</em>,
+ * which is also a segment with its own id. A record may be in several listed files; all copies are
+ * equal.
  *
- * <p>Invariant: a file is listed before a pointer that needs it becomes visible. It is unlisted
- * only when no reader, cursor or snapshot can have a pointer that no other listed file resolves. So
- * in a sound store a lookup inside an epoch always succeeds.
+ * <p>Invariant: a file is listed before a pointer that needs it becomes visible, and unlisted only
+ * when no reader, cursor or snapshot can have a pointer that no other listed file resolves. So in a
+ * sound store a lookup inside an epoch succeeds.
  *
  * <p>Thread safe. The lookup of a segment with its own file is one volatile read and an array
  * access.
  */
 public final class SegmentDirectory {
   /**
-   * Files by {@code id - first}, with holes for missing ones. Files with much lower ids are in
-   * {@code old}, by ascending id, to limit the holes. {@code homes} has blob files by the old
-   * segments whose records they contain, newest first. Immutable once published.
+   * Files by {@code id - first}, with holes; to limit these, {@code old} has files with much lower
+   * ids, ascending. {@code homes} has blob files, newest first, by the old segments whose records
+   * they contain. Immutable once published.
    */
   private record Table(
       Segment[] old, long first, @Nullable Segment[] segments, Map<Long, Segment[]> homes) {
@@ -57,9 +57,6 @@ public final class SegmentDirectory {
     this(ColdReadPolicy.WARM);
   }
 
-  /**
-   * @param cold whether parts of files are loaded before they are accessed
-   */
   public SegmentDirectory(ColdReadPolicy cold) {
     this.cold = cold;
   }
@@ -68,7 +65,7 @@ public final class SegmentDirectory {
     return cold;
   }
 
-  /** Returns the file of a segment that cannot have been rewritten. */
+  /** For a segment that cannot have been rewritten. */
   Segment get(long id) {
     Segment segment = find(id);
     if (segment == null) {
@@ -110,10 +107,10 @@ public final class SegmentDirectory {
   }
 
   /**
-   * Finds the record at {@code offset} of segment {@code id}: in the file of the segment, else in
-   * the newest home that contains it. The caller is inside an epoch.
+   * Finds a record in the file of its segment, else in the newest home that has it. The caller is
+   * inside an epoch.
    *
-   * @return whether it was found; otherwise the store is damaged
+   * @return false only in a damaged store
    */
   boolean locate(long id, long offset, RecordPlace result) {
     Segment own = find(id);
@@ -162,7 +159,7 @@ public final class SegmentDirectory {
 
   /**
    * Makes a listed blob file a home of segments. Lookups use it only once the files of the segments
-   * are unlisted. Cost: a copy of all homes.
+   * are unlisted. Copies all homes.
    */
   public void addHomes(Collection<Long> ids, Segment relocated) {
     if (!relocated.isRelocated() || ids.contains(relocated.id())) {
@@ -190,9 +187,7 @@ public final class SegmentDirectory {
 
   /**
    * Removes the file from all lookups, also as a home. Earlier lookups may still read it, so the
-   * caller frees it after a grace period.
-   *
-   * @return null if it was not listed
+   * caller frees it after a grace period. Null if it was not listed.
    */
   public @Nullable Segment unlist(long id) {
     Segment removed;
@@ -248,7 +243,7 @@ public final class SegmentDirectory {
     return bytes;
   }
 
-  /** Frees all files. No reader may use them any more. */
+  /** No reader may use the files any more. */
   public void free() {
     for (Segment segment : all()) {
       segment.free();

@@ -3,7 +3,7 @@ package io.kvsep.internal.vlog;
 import java.util.Collection;
 
 /**
- * A fixed sorted set of segment ids. A lookup runs for each index entry; it costs one or two memory
+ * A fixed sorted set of segment ids. A lookup, made for each index entry, costs one or two memory
  * accesses and allocates nothing. Immutable.
  */
 final class SegmentIds {

@@ -15,14 +15,12 @@ import java.nio.ByteBuffer;
 
 /**
  * Writes values that were never in the log into a new blob file without relocations, in the order
- * of the calls. See {@link BlobFileFormat}. Owns the file from the constructor to {@link #close},
- * which deletes it unless {@link #finish} has returned.
+ * of the calls. Owns the file until {@link #close}, which deletes it unless {@link #finish} has
+ * returned.
  *
- * <p>Uses a buffer of 256 KiB off-heap. Not thread safe. After a failure only {@link #close} may be
- * called.
+ * <p>Uses 256 KiB off-heap. Not thread safe. After a failure only {@link #close} may be called.
  */
 public final class SortedBlobWriter implements AutoCloseable {
-  /** The file is mapped as a whole. */
   public static final long FILE_BYTES_MAX = BlobFileFormat.FILE_BYTES_MAX;
 
   private static final int BUFFER_BYTES = 256 << 10;
@@ -62,19 +60,17 @@ public final class SortedBlobWriter implements AutoCloseable {
     }
   }
 
-  /** Upper bound of the length of the finished file after one more record. */
+  /** Upper bound of the finished file's length after one more record. */
   public long bytesWith(int keyLength, int valueLength) {
     return bytes() + Frame.recordLengthMax(keyLength, valueLength);
   }
 
-  /** Length if finished now. */
+  /** File length if finished now. */
   public long bytes() {
     return BlobFileFormat.fileBytes(sink.filePosition(), 0, 0);
   }
 
   /**
-   * Adds a record with a stored key.
-   *
    * @param expiresAtMillis {@link Payload#NEVER} if it does not expire
    */
   public void add(
@@ -116,12 +112,11 @@ public final class SortedBlobWriter implements AutoCloseable {
     return fileId;
   }
 
-  /** Of the record added last. */
+  /** Offset of the last record added. */
   public long offset() {
     return offset;
   }
 
-  /** Of the record added last. */
   public int recordLength() {
     return recordLength;
   }

@@ -12,7 +12,7 @@ public final class StoredValue {
   /** Copying fewer bytes costs no more than creating a buffer over the mapping. */
   private static final int ALWAYS_COPIED_BYTES_MAX = 256;
 
-  /** A longer copy may not fit on the heap, so a view is made however many are pinned. */
+  /** A longer copy may not fit on the heap, so a view is made even if many are pinned. */
   private static final int COPIED_BYTES_MAX = 1 << 20;
 
   /** A longer value may be paged out between checksum and copy. */
@@ -23,7 +23,7 @@ public final class StoredValue {
   private int length;
   private byte @Nullable [] heap;
 
-  /** Fields of the last record; kept so that reads allocate nothing. */
+  /** Kept so that reads allocate nothing. */
   final RecordView record = new RecordView();
 
   public void set(Region valueRegion, long valueOffset, int valueLength) {
@@ -71,9 +71,9 @@ public final class StoredValue {
 
   /**
    * Returns a read-only view of the mapping or of a copy; it never becomes invalid. A view of a
-   * mapping pins the file until the garbage collector has collected the view. So short values are
-   * copied, those up to 1 MiB also while much is pinned, and all values where a mapped file cannot
-   * be deleted. See docs/decisions/07.
+   * mapping pins the file until the view is garbage-collected. So short values are copied, those up
+   * to 1 MiB also while much is pinned, and all where a mapped file cannot be deleted. See
+   * docs/decisions/07.
    */
   public ByteBuffer toView() {
     if (region != null && mayExpose(region)) {

@@ -12,9 +12,9 @@ import net.jpountz.lz4.LZ4SafeDecompressor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * LZ4 compression of single values. Decides whether to try the next one: after a run of
- * incompressible values it skips values, more after each further failure, until a success. A failed
- * trial is most of the work on a value. Not thread safe, except for decompression.
+ * LZ4 compression of single values. A failed trial is most of the work on a value: after a run of
+ * incompressible values some are skipped, more after each further failure, until a success. Not
+ * thread safe, except for decompression.
  */
 final class ValueCodec {
   private static final LZ4Compressor COMPRESSOR = Lz4.compressor();
@@ -30,7 +30,7 @@ final class ValueCodec {
   private int toSkip;
 
   /**
-   * Compresses {@code value} to the start of {@code target} if that saves at least an eighth.
+   * Compresses {@code value} to the start of {@code target} if that saves an eighth.
    *
    * @return bytes written, -1 if it saves less or was not tried
    */
@@ -39,8 +39,8 @@ final class ValueCodec {
       return -1;
     }
     int length = value.remaining();
-    // For the worst case: the compressor throws if the target is too short, which would make each
-    // incompressible value cost more than compressing it.
+    // The worst case: the compressor throws if the target is too short, which costs more than
+    // compressing an incompressible value.
     int most = COMPRESSOR.maxCompressedLength(length);
     ByteBuffer into = window.over(target.ensure(most), 0, most);
     int found = COMPRESSOR.compress(value, value.position(), length, into, into.position(), most);
@@ -50,8 +50,8 @@ final class ValueCodec {
   }
 
   /**
-   * As above, to the heap, or null; for values too large for scratch space, where an occasional
-   * exception does not matter.
+   * Compresses to the heap, or returns null. For values too large for scratch space, where an
+   * occasional exception does not matter.
    */
   byte @Nullable [] compress(byte[] value, int offset, int length) {
     if (!isDue()) {
@@ -68,7 +68,7 @@ final class ValueCodec {
     }
   }
 
-  /** The result of a trial is reported to {@link #tried}. */
+  /** The caller reports the result of the trial to {@link #tried}. */
   boolean isDue() {
     if (toSkip > 0) {
       toSkip--;
@@ -87,7 +87,6 @@ final class ValueCodec {
     }
   }
 
-  /** Longest acceptable compressed length. */
   private static int worthwhileLength(int length) {
     return length - length / 8;
   }

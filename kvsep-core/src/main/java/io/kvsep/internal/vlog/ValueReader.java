@@ -11,26 +11,22 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads values through pointers. Verifies checksum, position and key of each record first; {@link
- * Scratch#trustValues} skips the checksum. Reads mapped records in place; a store larger than
- * memory loads them first, see {@link ColdReadPolicy}. Thread safe; takes no lock if the record is
- * mapped. The caller is inside an epoch.
+ * Reads values through pointers. Verifies checksum, position and key of each record; {@link
+ * Scratch#trustValues} skips the checksum. Reads mapped records in place; in a store larger than
+ * memory it loads them first, see {@link ColdReadPolicy}. Thread safe; takes no lock if the record
+ * is mapped. The caller is inside an epoch.
  */
 public final class ValueReader {
   /**
-   * Longer compressed values are decompressed on the heap, outside the memory budget; so are others
-   * that exceed the shared scratch budget. A value that is copied at once is limited only by that
-   * budget.
+   * Longer compressed values are decompressed on the heap, outside the memory budget; so are those
+   * beyond the shared scratch budget, the only limit of a value that is copied at once.
    */
   private static final int SCRATCH_BYTES_MAX = 1 << 16;
 
   /** Most scratch memory of one call: both regions, each doubled while it grows. */
   public static final long SLOT_BYTES_MAX = 4 * SCRATCH_BYTES_MAX;
 
-  /**
-   * Bytes of a single record touched in advance, so that its cache misses overlap. Figures:
-   * docs/decisions/06.
-   */
+  /** Bytes of a single record touched in advance. Figures: docs/decisions/06. */
   private static final int TOUCHED_BYTES_MAX = 32 << 10;
 
   private final SegmentDirectory directory;
@@ -41,12 +37,12 @@ public final class ValueReader {
     this.cold = directory.cold();
   }
 
-  /** Returns whether the store does not fit into memory, so that read-ahead pays off. */
+  /** Whether the store exceeds memory, so that read-ahead pays off. */
   public boolean isCold() {
     return cold.isCold();
   }
 
-  /** Including reads of tables; approximate. */
+  /** Approximate; includes reads of tables. */
   public long deviceReads() {
     return cold.deviceReads();
   }
@@ -60,9 +56,6 @@ public final class ValueReader {
   }
 
   /**
-   * Reads the value that a pointer names.
-   *
-   * @param key region of the expected key
    * @param scratch of the caller, for values that are compressed or not mapped
    */
   public void read(
@@ -116,7 +109,6 @@ public final class ValueReader {
     deliver(segment, region, offset, scratch, result);
   }
 
-  /** Decodes the record and verifies its checksum, unless values are trusted. */
   private static void verify(
       Segment segment,
       long offset,
@@ -200,9 +192,7 @@ public final class ValueReader {
       this.memory = memory;
     }
 
-    /**
-     * Returns whether the region may have this length. While it grows, old and new memory exist.
-     */
+    /** While the region grows, old and new memory exist. */
     private boolean fits(GrowingRegion part, long length) {
       return memory == null
           || length <= part.capacity()
@@ -221,8 +211,8 @@ public final class ValueReader {
     }
 
     /**
-     * Skips the checksums of uncompressed values from now on. Compressed ones are always verified
-     * before they are decompressed.
+     * Skips the checksums of uncompressed values from now on. Compressed ones are verified before
+     * they are decompressed.
      */
     public void trustValues() {
       trusting = true;
