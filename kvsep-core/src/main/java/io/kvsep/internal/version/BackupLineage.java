@@ -9,42 +9,36 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a store records for backups made of it and restored into it. Immutable.
+ * What a store records about its backups and restores. Its numbers never fall. Immutable.
  *
- * @param droppedDelete the highest sequence number of a delete or expired entry that compaction has
- *     dropped; never falls. Changes since a lower number are incomplete: nothing shows that those
- *     keys are gone
- * @param lostChange the highest sequence number of a change that the log lacks; never falls. The
- *     existing log segments hold all later changes
- * @param syncedLog the log before this position was synced; never falls
- * @param restored the last restored backup, if any
+ * @param droppedDelete the highest sequence number of a delete or expired entry that compaction
+ *     dropped. Changes since a lower number are incomplete: nothing shows that those keys are gone
+ * @param lostChange the highest sequence number of a change that the log lacks; the existing
+ *     segments have all later ones
+ * @param syncedLog the log before this position was synced
  */
 public record BackupLineage(
     long droppedDelete, long lostChange, LogPosition syncedLog, @Nullable Restored restored) {
   static final BackupLineage NONE = new BackupLineage(0, 0, LogPosition.START, null);
 
   /**
-   * A backup that was restored.
-   *
-   * @param source id of the store it was made of
+   * @param source id of the store that the backup was made of
    * @param since sequence number there at which it starts; 0 for a full backup
    * @param until sequence number there at which it ends
    * @param sequence this store's last sequence number when the restore was complete; later writes
-   *     have higher ones. Or {@link #CHANGED}, or 2^63 - 1 in stores of earlier versions in which a
-   *     restore was interrupted
+   *     have higher ones. Or {@link #CHANGED}, or 2^63 - 1 if an earlier version's restore was
+   *     interrupted
    */
   public record Restored(StoreId source, long since, long until, long sequence) {
-    /** Instead of a sequence number; no store reaches it. A keyspace was created since. */
+    /** In place of a sequence number, which no store reaches: a keyspace was created since. */
     public static final long CHANGED = Long.MAX_VALUE - 1;
   }
 
   /**
    * The state after an edit.
    *
-   * @param segments the segments before it
-   * @param replayFrom where recovery begins after it
-   * @param lastSequence the highest number that tables cover after it
-   * @throws IllegalStateException if the edit does not fit
+   * @param segments before the edit
+   * @param replayFrom after the edit, like {@code lastSequence}
    */
   BackupLineage with(
       VersionEdit edit,
@@ -66,8 +60,8 @@ public record BackupLineage(
   }
 
   /**
-   * The highest sequence number in segments that the edit removes from the log. What would be
-   * replayed does not count: no caller was promised it.
+   * The highest sequence number in segments that the edit removes from the log. Those to be
+   * replayed do not count: no caller was promised them.
    */
   private static long givenUp(
       VersionEdit edit, Map<Long, SegmentState> segments, LogPosition replayFrom) {

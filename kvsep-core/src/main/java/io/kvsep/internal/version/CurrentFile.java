@@ -21,7 +21,7 @@ final class CurrentFile {
   static final long FIRST_MANIFEST = 1;
 
   /**
-   * Length of a new manifest with the mark. Edits, which are longer than the mark, follow only once
+   * Length of a new manifest with its mark. Edits, which are longer than the mark, follow only once
    * CURRENT is durable.
    */
   static final long NEW_MANIFEST_BYTES = 67;
@@ -43,7 +43,7 @@ final class CurrentFile {
           };
       if (ofStore) {
         if (storage.exists(StoreFiles.CURRENT)) {
-          // Another process is creating the store; CURRENT appeared after the listing.
+          // Another process is creating the store and wrote CURRENT after the listing.
           return true;
         }
         throw new CorruptionException(
@@ -63,7 +63,7 @@ final class CurrentFile {
   }
 
   static FileHeader read(Storage storage, MemoryLedger ledger) throws IOException {
-    // One more byte, to notice a longer file.
+    // One more byte detects a longer file.
     Region region = ledger.allocate(MemoryPurpose.READ, FileHeader.BYTES + 1);
     try (StorageFile file = storage.open(StoreFiles.CURRENT, /* writable= */ false)) {
       NativeWindow window = new NativeWindow();
@@ -100,7 +100,7 @@ final class CurrentFile {
     }
   }
 
-  /** After a failure either file may be current following a crash. */
+  /** After a failure and a crash either file may be current. */
   static void install(DurableOutput output) throws IOException {
     output.storage().rename(StoreFiles.CURRENT_TEMPORARY, StoreFiles.CURRENT);
     output.syncDirectory();

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Writes and syncs the manifest's files, counts both, and reports a failed sync as {@link
- * SyncFailure}. For one thread at a time, except for the counts.
+ * SyncFailure}. For one thread at a time, except the counts.
  */
 final class DurableOutput {
   private static final int STEP_BYTES = 1 << 30;

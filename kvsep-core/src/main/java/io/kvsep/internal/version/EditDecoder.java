@@ -16,9 +16,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Decodes one edit of a manifest. The region holds the file from its start, so offsets in errors
- * are file offsets. Checks only the form: no length exceeds the edit. For one edit; not thread
- * safe.
+ * Decodes one edit of a manifest. The region has the file from its start, so errors name file
+ * offsets. Checks only the form: no length exceeds the edit.
  */
 final class EditDecoder {
   private final Region region;
@@ -109,7 +108,7 @@ final class EditDecoder {
   private List<SegmentUse> uses() {
     long count = number();
     List<SegmentUse> uses = new ArrayList<>();
-    // A wrong count runs into the limit; nothing is allocated based on it.
+    // A wrong count runs into the limit; nothing is allocated for it.
     for (long i = 0; i < count; i++) {
       uses.add(new SegmentUse(number(), number(), number()));
     }
@@ -163,7 +162,7 @@ final class EditDecoder {
     return (int) id;
   }
 
-  /** Reads a varint, which must end inside the edit, be non-negative and have the shortest form. */
+  /** Reads a varint that ends inside the edit, is non-negative and has the shortest form. */
   private long number() {
     long at = position;
     long value = 0;

@@ -13,7 +13,7 @@ import io.kvsep.internal.version.VersionEdit.RemovedTable;
 import io.kvsep.internal.version.VersionEdit.SealedSegment;
 import java.nio.charset.StandardCharsets;
 
-/** Encodes one edit in the format of {@link ManifestFormat}. For one edit; not thread safe. */
+/** Encodes one edit, see {@link ManifestFormat}. */
 final class EditEncoder {
   private static final int TABLE_FIELDS = 17;
   private static final int USE_FIELDS = 3;
@@ -103,7 +103,7 @@ final class EditEncoder {
     }
   }
 
-  /** Writes any 64 bits; a number has only 63. */
+  /** Writes any 64 bits; a number has 63. */
   private void putHalves(long bits) {
     put(bits >>> 32, bits & 0xffffffffL);
   }

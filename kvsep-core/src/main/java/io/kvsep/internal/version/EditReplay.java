@@ -10,9 +10,8 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /**
- * Accumulates the edits of a manifest, so that many edits cost only one version, whatever the
- * number of tables. Overlaps and references to segments are checked when it is built. Not thread
- * safe.
+ * Accumulates the edits of a manifest, so that all cost only one version. Overlaps and references
+ * to segments are checked when that is built. Not thread safe.
  */
 final class EditReplay {
   private final Map<Long, AddedTable> tables = new HashMap<>();
@@ -29,7 +28,7 @@ final class EditReplay {
   private boolean tellsLost = true;
 
   /**
-   * Edits are added in file order.
+   * Called in file order.
    *
    * @throws IllegalStateException if the edit does not fit the earlier ones
    */
@@ -58,7 +57,7 @@ final class EditReplay {
     nextSegmentId = Math.max(nextSegmentId, edit.nextSegmentId().orElse(0));
   }
 
-  /** One edit that creates the same state from nothing. */
+  /** One edit that creates this state from nothing. */
   VersionEdit snapshot() {
     VersionEdit snapshot =
         new VersionEdit()

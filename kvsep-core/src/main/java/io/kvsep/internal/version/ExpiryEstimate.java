@@ -3,12 +3,12 @@ package io.kvsep.internal.version;
 import io.kvsep.internal.sstable.TableMeta;
 
 /**
- * Estimates when enough of a table has expired to be worth compacting. Only the first and last
- * expiry are known; the others are assumed to be evenly spread.
+ * Estimates when enough of a table has expired to be worth compacting, from the first and last
+ * expiry; the others are assumed to be evenly spread.
  *
  * <p>The time is never before the first expiry, so a compaction then or later drops something, and
- * what remains expires after it ran. If the spread is uneven it may drop little. The next time is
- * then at least a quarter of the way from that compaction to the last expiry, and at least {@link
+ * what remains expires after it. With an uneven spread it may drop little. The next time is then at
+ * least a quarter of the way from that compaction to the last expiry, and at least {@link
  * #STEP_MILLIS} away unless it is the last expiry: a table whose entries live for a year is
  * rewritten some fifty times at most.
  */
@@ -38,7 +38,7 @@ final class ExpiryEstimate {
       return last;
     }
     double part = expiring == 1 ? 1 : (needed - 1) / (expiring - 1.0);
-    // From the end, so that neither the sum nor rounding exceeds it.
+    // From the end: neither the sum nor rounding exceeds it.
     return Math.max(first + STEP_MILLIS, last - (long) ((1 - part) * (last - first)));
   }
 }

@@ -5,16 +5,16 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** Allocates numbers that no file has had. Thread safe. */
 final class FileNumbers {
-  /** Upper bound, so that counting on from any file's number never overflows. */
+  /** Counting on from any lower number never overflows. */
   static final long LIMIT = 1L << 62;
 
   /**
-   * No process takes this many numbers without an edit, which records them. A file with a higher
-   * number is foreign, and counting on from it would make lists by number too long for memory.
+   * A process takes fewer numbers before an edit records them. A file with a higher number is
+   * foreign: counting on from it would make lists by number too long for memory.
    */
   private static final long AHEAD_MAX = 1 << 20;
 
-  /** For tables and manifests. */
+  /** Numbers tables and manifests. */
   private final AtomicLong nextFile = new AtomicLong(1);
 
   private final AtomicLong nextSegment = new AtomicLong(1);
@@ -27,26 +27,24 @@ final class FileNumbers {
     return nextSegment.getAndIncrement();
   }
 
-  /** Adds the counters to the edit. */
   VersionEdit record(VersionEdit edit) {
     return edit.withCounters(nextFile.get(), nextSegment.get());
   }
 
-  /** Reserves the numbers recorded in a manifest. */
   void take(EditReplay replay) {
     raise(nextFile, replay.nextFileNumber());
     raise(nextSegment, replay.nextSegmentId());
     take(replay.snapshot());
   }
 
-  /** Reserves numbers that were not allocated here. */
+  /** Reserves numbers allocated elsewhere. */
   void take(VersionEdit edit) {
     edit.nextFileNumber().ifPresent(number -> raise(nextFile, number));
     edit.addedTables().forEach(table -> raise(nextFile, table.meta().number() + 1));
     edit.addedSegmentFiles().forEach(id -> raise(nextSegment, id + 1));
   }
 
-  /** Reserves the number of an existing file of any origin. */
+  /** Reserves the number of any existing file. */
   void take(String name) {
     String temporarySuffix = StoreFiles.temporary("");
     String finished =

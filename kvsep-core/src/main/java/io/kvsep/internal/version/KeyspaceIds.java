@@ -12,7 +12,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
- * The named keyspaces and the next id. Ids are never reused, so that remains of a dropped keyspace
+ * The named keyspaces and the next id. Ids are never reused, so remains of a dropped keyspace
  * cannot appear in another one. Immutable.
  */
 final class KeyspaceIds {
@@ -36,11 +36,6 @@ final class KeyspaceIds {
     return next;
   }
 
-  /**
-   * The state after an edit.
-   *
-   * @throws IllegalStateException if the edit does not fit
-   */
   KeyspaceIds with(VersionEdit edit) {
     if (edit.addedKeyspaces().isEmpty()
         && edit.droppedKeyspaces().isEmpty()
@@ -48,7 +43,7 @@ final class KeyspaceIds {
       return this;
     }
     TreeMap<String, Integer> names = new TreeMap<>(byName);
-    // First, as a keyspace added may take the name of one dropped.
+    // First: an added keyspace may take the name of a dropped one.
     for (int dropped : edit.droppedKeyspaces()) {
       if (!names.values().remove(dropped)) {
         throw new IllegalStateException("no keyspace " + dropped);
@@ -57,8 +52,7 @@ final class KeyspaceIds {
     Set<Integer> ids = new HashSet<>();
     int free = next;
     for (AddedKeyspace added : edit.addedKeyspaces()) {
-      // A snapshot adds its keyspaces in name order, then the next id. Ids given earlier are below
-      // that.
+      // A snapshot adds keyspaces in name order, so their ids need not ascend.
       boolean unused = added.id() >= next && added.id() <= Keyspaces.ID_MAX && ids.add(added.id());
       if (!unused || !isName(added.name()) || names.put(added.name(), added.id()) != null) {
         throw new IllegalStateException("impossible keyspace: " + added);
@@ -68,13 +62,11 @@ final class KeyspaceIds {
     return new KeyspaceIds(names, Math.max(free, edit.nextKeyspace().orElse(0)));
   }
 
-  /** Whether it can be written and read back. */
   private static boolean isName(String name) {
     int length = name.getBytes(StandardCharsets.UTF_8).length;
     return length > 0 && length <= Limits.KEYSPACE_NAME_BYTES_MAX;
   }
 
-  /** Adds what creates this state from nothing. */
   void addTo(VersionEdit edit) {
     for (Map.Entry<String, Integer> keyspace : byName.entrySet()) {
       edit.addKeyspace(keyspace.getValue(), keyspace.getKey());

@@ -11,13 +11,12 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tables of one level, in order. Versions share a level that does not differ.
+ * The tables of one level, in order. Versions share an unchanged level.
  *
- * <p>Level 0 is ordered newest first, and its tables overlap. Newer means a higher sequence number,
- * not file number, which a bulk load allocates when it begins; consecutive flushes ascend in both.
- * Other levels are ascending and disjoint by key. For these an array holds the eight bytes of each
- * largest key that follow the level's common key prefix, so that a search reads keys only for ties
- * and the final answer.
+ * <p>Tables of level 0 overlap and are ordered newest first: by sequence number, not by file
+ * number, which a bulk load allocates when it begins. Other levels are disjoint and ascending by
+ * key. For these an array has the eight bytes of each largest key after the level's common key
+ * prefix, so that a search reads keys only for ties and the final answer.
  *
  * <p>Immutable except for {@code sharers}.
  */
@@ -31,7 +30,7 @@ final class Level {
 
   final TableFile[] tables;
 
-  /** The tables with range deletes, so that readers need not visit all. */
+  /** Tables with range deletes. */
   final TableFile[] rangeTables;
 
   final long bytes;
@@ -39,13 +38,13 @@ final class Level {
   private final boolean byKey;
   private final List<TableFile> list;
 
-  /** The common prefix of all keys of the level. */
+  /** Common prefix of all keys. */
   private final byte[] shared;
 
-  /** For each largest key the eight bytes after the common prefix, in signed order. */
+  /** Eight bytes of each largest key after the common prefix, in signed order. */
   private final long[] prefixes;
 
-  /** Number of versions that share this level. Guarded by LiveFiles. */
+  /** Versions that share this level. Guarded by LiveFiles. */
   int sharers;
 
   private Level(boolean byKey, TableFile[] tables, long bytes, byte[] shared, long[] prefixes) {
@@ -133,7 +132,7 @@ final class Level {
     return list;
   }
 
-  /** The only table that may hold the key; for levels ordered by key. */
+  /** The only table that may have the key; for levels ordered by key. */
   @Nullable TableFile find(Region key, long offset, int length) {
     int count = tables.length;
     if (count == 0 || key.compareTo(offset, Math.min(length, shared.length), shared) != 0) {
@@ -161,7 +160,7 @@ final class Level {
     return key.compareTo(offset, length, table.meta().smallestKey()) >= 0 ? table : null;
   }
 
-  /** Tables whose key range meets [{@code smallest}, {@code largest}], in order. */
+  /** In order; both ends are inclusive. */
   List<TableFile> overlapping(byte[] smallest, byte[] largest) {
     List<TableFile> found = new ArrayList<>();
     for (int i = byKey ? firstEndingAtOrAfter(smallest) : 0; i < tables.length; i++) {
@@ -203,7 +202,7 @@ final class Level {
     }
   }
 
-  /** The tables are in order, so all keys share what the first and last share. */
+  /** Tables are in order, so all keys share what first and last share. */
   private static byte[] sharedBeginning(TableFile[] tables) {
     if (tables.length == 0) {
       return new byte[0];

@@ -13,9 +13,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Iterates over the tables of one level ordered by key. Opens a table on arrival. Owns the
- * iterators of that table and of the one shown before, so that the payload of the last entry there
- * stays readable. The creator keeps a version with the tables retained.
+ * Iterates over a level ordered by key. Opens a table on arrival. Owns the iterators of that table
+ * and of the one shown before, whose last payload stays readable. The creator retains a version
+ * with the tables.
  */
 public final class LevelIterator extends InternalIterator {
   private static final int NO_TABLE = -1;
@@ -32,7 +32,7 @@ public final class LevelIterator extends InternalIterator {
   /** Whether the current table has supplied an entry; it may have none. */
   private boolean shown;
 
-  /** Of the table shown before, which it keeps open. */
+  /** Iterator of the table shown before. */
   private @Nullable InternalIterator left;
 
   private int currentIndex = NO_TABLE;
@@ -57,7 +57,7 @@ public final class LevelIterator extends InternalIterator {
     return new LevelIterator(tables, first, Math.max(first, limit), ledger);
   }
 
-  /** The number of leading tables for which {@code have} holds; it holds for no later one. */
+  /** Number of leading tables that match; no later one does. */
   private static int count(TableFile[] tables, Predicate<TableFile> have) {
     int from = 0;
     int limit = tables.length;
@@ -103,7 +103,7 @@ public final class LevelIterator extends InternalIterator {
   @Override
   public void seekBefore(Region key, long offset, int length, long tag) {
     valid = false;
-    // In a gap between tables the preceding entry is the last one of the table before.
+    // In a gap between tables the preceding entry is the last of the table before.
     int index = firstEndingAtOrAfter(key, offset, length);
     if (index < indexLimit) {
       InternalIterator table = enter(index);

@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Sums over a level's tables, computed when the level is built.
+ * Sums over a level's tables.
  *
  * @param entries all versions and tombstones
- * @param records entries that point to a record in the log
- * @param valueBytes bytes of these records
+ * @param records entries with a record in the value log
+ * @param valueBytes of these records
  * @param expiryDueMillis when the first table is due because of expiry; {@link Long#MAX_VALUE} for
  *     never
  * @param tombstoneTables tables at least half of whose entries are tombstones

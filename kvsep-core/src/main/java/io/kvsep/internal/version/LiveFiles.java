@@ -12,17 +12,16 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts the tables and segments that live versions hold, and reports those that none holds any
- * more.
+ * Counts the tables and segments of live versions, and reports those that the last one releases.
  *
  * <p>A level or segment list counts its files once however many versions share it, so a new version
- * costs what it changes. The counts are guarded by this object's monitor, which is taken once per
- * version that comes or goes, never by readers in between, and not held in calls of the listener.
+ * costs what it changes. The monitor is taken once per version that comes or goes, and is not held
+ * in calls of the listener.
  */
 final class LiveFiles {
   private final ObsoleteFiles listener;
 
-  /** Number of live segment lists that hold a segment's file. */
+  /** Number of live segment lists with the segment's file. */
   @GuardedBy("this")
   private final Map<Long, Integer> segmentHolders = new HashMap<>();
 
@@ -63,7 +62,6 @@ final class LiveFiles {
     }
   }
 
-  /** Tables and segments that live versions hold. */
   synchronized List<String> names() {
     List<String> names = new ArrayList<>();
     tableNumbers.forEach(number -> names.add(StoreFiles.table(number)));
@@ -83,7 +81,6 @@ final class LiveFiles {
         all, now == null ? all : all.minus(new TableTotal(now.tableCount(), now.tableBytes())));
   }
 
-  /** The version's last holder has released it. */
   @SuppressWarnings("GuardedBy") // The lambda runs under the lock.
   void died(Version version) {
     List<TableFile> tables = new ArrayList<>();

@@ -1,7 +1,7 @@
 package io.kvsep.internal.version;
 
 /**
- * The tables that live versions hold.
+ * The tables of live versions.
  *
  * @param all each counted once
  * @param pinned those that the newest version does not hold

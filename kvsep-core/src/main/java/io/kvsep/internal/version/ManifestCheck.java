@@ -17,7 +17,7 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Rereads CURRENT and the manifest and compares the accumulated edits with the current version. */
+/** See {@link VersionSet#check}. */
 final class ManifestCheck {
   private final Storage storage;
   private final StoreId storeId;
@@ -38,8 +38,7 @@ final class ManifestCheck {
   /**
    * No edit may be appended meanwhile.
    *
-   * @param manifest name of the current manifest
-   * @param length length of its sound part
+   * @param length of the manifest's sound part
    * @param marked whether a mark followed that
    */
   void run(String manifest, long length, boolean marked, Version inForce) throws IOException {
@@ -95,7 +94,6 @@ final class ManifestCheck {
     return fact == null ? "none" : fact.toString();
   }
 
-  /** The facts in a snapshot, by name. */
   private static Map<String, Object> facts(VersionEdit snapshot) {
     Map<String, Object> facts = new HashMap<>();
     facts.put("last sequence", snapshot.lastSequence().orElse(0));

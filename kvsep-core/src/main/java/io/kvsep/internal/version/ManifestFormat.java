@@ -83,7 +83,6 @@ final class ManifestFormat {
 
   private ManifestFormat() {}
 
-  /** The value that is xored into a record's crc. */
   static int place(long manifest, long offset) {
     long hash = (manifest * 0x9e3779b97f4a7c15L ^ offset) * 0xbf58476d1ce4e5b9L;
     return (int) (hash ^ hash >>> 32);

@@ -18,10 +18,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the manifest that CURRENT names. Changes nothing. Holds the whole file in memory meanwhile.
+ * Reads the manifest that CURRENT names, as a whole, into memory. Changes nothing.
  *
- * <p>Each edit is synced before the next edit or the mark is written. So a damaged record was being
- * written at a crash, and is ignored, unless a sound record or a mark follows it; then it is
+ * <p>Each edit is synced before the next edit or the mark is written. So a damaged record is an
+ * incomplete write and is ignored, unless a sound record or a mark follows it; then it is
  * corruption. The first record was synced before CURRENT named the file, so it must be sound.
  */
 final class ManifestReader {
@@ -42,7 +42,7 @@ final class ManifestReader {
 
   /**
    * @param replay all sound edits
-   * @param length bytes up to the end of the last one
+   * @param length up to the end of the last one
    * @param isWhole whether a mark follows: no edit is missing
    */
   record Contents(EditReplay replay, long length, boolean isWhole) {}
@@ -87,7 +87,7 @@ final class ManifestReader {
     }
   }
 
-  /** According to the edits before the first damage. */
+  /** From the edits before the first damage. */
   static KeyspaceIds keyspacesInFront(Storage storage, FileHeader current, MemoryLedger ledger)
       throws IOException {
     try {
@@ -183,7 +183,6 @@ final class ManifestReader {
         && region.getInt(offset + ManifestFormat.CRC_AT) == ManifestFormat.place(number, offset);
   }
 
-  /** Whether there is a sound record at {@code offset}. The checksum is computed last. */
   private boolean holds(long offset) {
     long room = length - offset - ManifestFormat.RECORD_HEADER_BYTES;
     if (room < 1) {

@@ -9,9 +9,9 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
 /**
- * A manifest that this process has created and appends to. Owns the open file. Each edit is written
- * and synced at once. After a failure nothing may be appended unless the manifest {@link
- * #isIntact}. Holds memory only during calls. For one thread at a time, except for the length.
+ * A manifest that this process creates and appends to. Owns the open file. Each edit is written and
+ * synced at once. After a failure nothing may be appended unless the manifest {@link #isIntact}.
+ * For one thread at a time, except the length.
  */
 final class ManifestWriter implements AutoCloseable {
   private static final long LARGE_BYTES = 1 << 20;
@@ -49,8 +49,8 @@ final class ManifestWriter implements AutoCloseable {
   }
 
   /**
-   * Writes and syncs one edit. If writing fails, for example on a full disk, the partial edit is
-   * truncated if possible, which needs no space.
+   * Writes and syncs one edit. If writing fails, for example on a full disk, truncates the partial
+   * edit if possible, which needs no space.
    */
   void append(VersionEdit edit) throws IOException {
     try (GrowingRegion scratch = scratch()) {
@@ -68,7 +68,7 @@ final class ManifestWriter implements AutoCloseable {
     }
   }
 
-  /** Whether the file certainly holds exactly the appended edits. */
+  /** Whether the file certainly has exactly the appended edits. */
   boolean isIntact() {
     return intact;
   }
@@ -87,7 +87,6 @@ final class ManifestWriter implements AutoCloseable {
     return file.name();
   }
 
-  /** Whether the mark follows the last edit. */
   boolean isMarked() {
     return marked;
   }
@@ -118,7 +117,7 @@ final class ManifestWriter implements AutoCloseable {
     }
   }
 
-  /** Returns the length of the record, which is put at {@code offset} of the scratch space. */
+  /** Puts a record at {@code offset}; returns its length. */
   private long putRecord(GrowingRegion scratch, long offset, VersionEdit edit, long fileOffset) {
     long start = offset + ManifestFormat.RECORD_HEADER_BYTES;
     long editLength = new EditEncoder(scratch, start).encode(edit) - start;
@@ -151,9 +150,9 @@ final class ManifestWriter implements AutoCloseable {
   }
 
   /**
-   * Writes the mark, which says that the last edit was synced: a mark without that edit proves
-   * damage rather than a crash. The next edit is longer and overwrites it. The mark is not synced,
-   * and losing it does no harm.
+   * Writes the mark: the last edit was synced, so a mark without it proves damage rather than a
+   * crash. The next edit is longer and overwrites the mark. The mark is not synced: its loss does
+   * no harm.
    */
   private void mark(Region scratch) {
     marked = false;

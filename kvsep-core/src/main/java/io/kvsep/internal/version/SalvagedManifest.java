@@ -25,20 +25,17 @@ import org.jspecify.annotations.Nullable;
  * What CURRENT and the manifests of a damaged store reveal.
  *
  * <p>If CURRENT is lost, names a missing manifest or is of another store, the newest sound manifest
- * counts as current, because a new manifest begins with the state of the old one. The store that
- * most files state outweighs a single file, which may be there by mistake. A manifest with a
- * damaged end is trusted only if nothing contradicts it: the lost edit may have changed any file.
+ * counts as current: a new manifest begins with the state of the old one. The store that most files
+ * state outweighs a single file, which may be there by mistake. A manifest with a damaged end is
+ * trusted only if nothing contradicts it: the lost edit may have changed any file.
  *
  * @param sound whether the current files are known; if not, tables and segments are empty
  * @param problems why not; also defects of CURRENT and manifests of other stores
- * @param storeId the store that the files belong to; null if unknown
- * @param tables the current tables
- * @param segments the current segments, by id
+ * @param storeId null if unknown
  * @param keyspaces names and ids, as far as they could be read
- * @param nextKeyspace no known keyspace has this id or a higher one
+ * @param nextKeyspace above every known keyspace id
  * @param replayFrom start of the part of the log that is in no table
- * @param syncedLog the log before this position was synced
- * @param lastSequence the highest sequence number in tables
+ * @param lastSequence highest in tables
  */
 public record SalvagedManifest(
     boolean sound,
@@ -55,10 +52,9 @@ public record SalvagedManifest(
   /** Searches the log for segments and keyspaces whose edit a manifest has lost. */
   public interface EditSearch {
     /**
-     * Returns whether there is such a segment or keyspace.
+     * Returns whether there is one.
      *
-     * @param files names of the existing files
-     * @param idLimit the manifest knows no segment with this id or a higher one
+     * @param idLimit above every segment id in the manifest
      */
     boolean find(
         SalvagedManifest manifest, StoreId storeId, Collection<String> files, long idLimit);
@@ -66,11 +62,11 @@ public record SalvagedManifest(
 
   /** What the headers of tables and log files state. */
   public interface Owners {
-    /** Whether none of them states this store and more than could be chance state others. */
+    /** Whether none states this store, and more than could be chance state others. */
     boolean isStranger(StoreId storeId);
 
     /**
-     * The store that most of them state; null if there is no statement.
+     * The store that most of them state; null without a statement.
      *
      * @param claims of other files, which count equally; the first ones win a tie
      */
@@ -144,13 +140,12 @@ public record SalvagedManifest(
   private static final class Candidates {
     final List<FileHeader> headers = new ArrayList<>();
 
-    /** Statements of CURRENT and manifests, in this order. */
+    /** Stores that CURRENT and manifests state, in this order. */
     final List<StoreId> claims = new ArrayList<>();
 
     /** Files of another store, or that name a missing one. */
     final List<CorruptionException> odd = new ArrayList<>();
 
-    /** What is wrong with CURRENT. */
     @Nullable CorruptionException problem;
 
     /** Whether CURRENT names the only candidate. */
@@ -262,7 +257,6 @@ public record SalvagedManifest(
         snapshot.lastSequence().orElse(0));
   }
 
-  /** Whether a file that it names is missing. */
   private boolean misses(Set<String> files) {
     for (TableMeta table : tables) {
       if (!files.contains(StoreFiles.table(table.number()))) {

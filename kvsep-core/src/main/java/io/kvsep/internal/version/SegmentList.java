@@ -11,8 +11,8 @@ import java.util.TreeMap;
 import java.util.stream.LongStream;
 
 /**
- * The segments of the value log in ascending order. Versions share a list that does not differ.
- * Immutable except for {@code sharers}.
+ * The segments of the value log, ascending. Versions share an unchanged list. Immutable except for
+ * {@code sharers}.
  *
  * <p>Invariant: the home of every segment has a file.
  */
@@ -22,7 +22,7 @@ final class SegmentList {
   private final long[] ids;
   private final SortedMap<Long, SegmentState> states;
 
-  /** Number of versions that share this list. Guarded by LiveFiles. */
+  /** Versions that share this list. Guarded by LiveFiles. */
   int sharers;
 
   /** Takes ownership of the map. */
@@ -35,7 +35,7 @@ final class SegmentList {
     return ids.length;
   }
 
-  /** Negative if the segment is not in the list. */
+  /** Negative if absent. */
   int indexOf(long id) {
     return Arrays.binarySearch(ids, id);
   }
@@ -44,16 +44,11 @@ final class SegmentList {
     return states;
   }
 
-  /** Ids of the segments that have a file. */
   LongStream files() {
     return states.values().stream().filter(SegmentState::hasFile).mapToLong(SegmentState::id);
   }
 
-  /**
-   * This list if the edit changes no segment.
-   *
-   * @throws IllegalStateException if the edit does not fit
-   */
+  /** Returns this list if the edit changes no segment. */
   SegmentList with(VersionEdit edit) {
     if (edit.addedSegments().isEmpty()
         && edit.addedRelocated().isEmpty()
@@ -68,9 +63,6 @@ final class SegmentList {
     return new SegmentList(after);
   }
 
-  /**
-   * @throws IllegalStateException if a change does not fit
-   */
   static void change(SortedMap<Long, SegmentState> segments, VersionEdit edit) {
     for (long id : edit.addedSegments()) {
       add(segments, SegmentState.ofLog(id, SegmentState.GROWING));
@@ -81,7 +73,7 @@ final class SegmentList {
     }
     for (SealedSegment sealed : edit.sealedSegments()) {
       SegmentState before = known(segments, sealed.id());
-      // Sealing again shortens a segment: recovery cuts off a torn tail.
+      // Recovery seals again, shorter, to cut off a torn tail.
       require(
           before.isLog()
               && sealed.length() >= 0
@@ -108,7 +100,6 @@ final class SegmentList {
     }
   }
 
-  /** Checks the invariant. */
   static void requireHomes(
       Collection<SegmentState> changed, SortedMap<Long, SegmentState> segments) {
     for (SegmentState segment : changed) {

@@ -5,9 +5,9 @@ import io.kvsep.internal.sstable.TableMeta.SegmentUse;
 import java.util.List;
 
 /**
- * The segments of a version and the bytes in each that its tables reference. These follow from the
- * tables alone, but are carried from version to version at the cost of an edit's size and a copy of
- * the array. Immutable.
+ * The segments of a version and the bytes in each that its tables reference. The bytes follow from
+ * the tables alone, but are carried over, at the cost of the edit's size and a copy of the array.
+ * Immutable.
  */
 final class SegmentLiveness {
   private final SegmentList segments;
@@ -31,7 +31,7 @@ final class SegmentLiveness {
     return segments;
   }
 
-  /** Record bytes that tables reference; 0 for an unknown segment. */
+  /** 0 for an unknown segment. */
   long liveBytes(long segment) {
     int index = segments.indexOf(segment);
     return index < 0 ? 0 : liveBytes[index];
@@ -41,11 +41,6 @@ final class SegmentLiveness {
     return total;
   }
 
-  /**
-   * The state after an edit with the given removed and added tables.
-   *
-   * @throws IllegalStateException if the edit does not fit the segments
-   */
   SegmentLiveness with(VersionEdit edit, List<TableMeta> removed, List<TableMeta> added) {
     SegmentList list = segments.with(edit);
     long[] bytes = list == segments ? liveBytes.clone() : new long[list.count()];

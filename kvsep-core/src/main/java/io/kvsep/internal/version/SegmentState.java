@@ -4,8 +4,7 @@ package io.kvsep.internal.version;
  * One segment of the value log as a version knows it.
  *
  * @param id logical id, from 1, as in pointers
- * @param sealedLength final length in bytes of the file with this id, or {@link #GROWING} while the
- *     log may still append
+ * @param sealedLength final length in bytes of the file with this id, or {@link #GROWING}
  * @param home id of the file with its records: its own or a blob file's
  * @param relocated whether the file with this id is a blob file
  * @param lastSequence for a sealed log segment, a number that no record in it exceeds and every

@@ -3,7 +3,7 @@ package io.kvsep.internal.version;
 import java.io.IOException;
 
 /**
- * A failed sync, as opposed to a write: what the device holds is unknown, and a retry would not
+ * A failed sync, unlike a failed write, leaves it unknown what the device holds; a retry would not
  * tell.
  */
 final class SyncFailure extends IOException {

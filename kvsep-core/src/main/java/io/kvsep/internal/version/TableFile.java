@@ -21,13 +21,13 @@ import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One table of a running store: its manifest facts and, while needed, its reader. One object for as
- * long as any version holds the table, even if it moves to another level.
+ * One table of a running store: its manifest facts and, while needed, its reader. One object while
+ * any version holds the table, in any level.
  *
  * <p>Thread safe. Using an open table costs one volatile read. The reader is opened on first use,
  * and the {@link ReaderCache} may close it at any time: a caller stays inside the epochs ({@link
- * #reader}) or pins it ({@link #iterator}), and retains a version that holds the table. After a
- * failed open the next caller tries again.
+ * #reader}) or pins it ({@link #iterator}), and retains a version with the table. After a failed
+ * open the next caller tries again.
  */
 public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableReader> {
   private static final VarHandle READER = readerHandle();
@@ -37,7 +37,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   private final StoreId storeId;
   private final TableCache cache;
 
-  /** Computed once, because a table may reference very many segments. */
+  /** Computed once: a table may reference very many segments. */
   private final long valueBytes;
 
   private final long recordCount;
@@ -49,7 +49,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   @GuardedBy("this")
   private boolean closed;
 
-  /** Live versions that hold this table, counted once per distinct level. Guarded by LiveFiles. */
+  /** Distinct levels of live versions that have this table. Guarded by LiveFiles. */
   private int holders;
 
   TableFile(TableMeta meta, Storage storage, StoreId storeId, TableCache cache) {
@@ -72,25 +72,21 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     return meta;
   }
 
-  /** Log bytes that the table references. */
+  /** Bytes of the log records that the table references. */
   public long valueBytes() {
     return valueBytes;
   }
 
-  /** Log records that the table references. */
   public long recordCount() {
     return recordCount;
   }
 
-  /**
-   * When enough has expired to be worth compacting, in milliseconds since the epoch; {@link
-   * Long#MAX_VALUE} for never.
-   */
+  /** Milliseconds since the epoch, see {@link ExpiryEstimate}; {@link Long#MAX_VALUE} for never. */
   public long expiryDueMillis() {
     return expiryDueMillis;
   }
 
-  /** The reader, valid while the caller stays inside the epochs. */
+  /** Valid while the caller stays inside the epochs. */
   public TableReader reader() {
     TableReader current = reader;
     if (current != null) {
@@ -103,8 +99,8 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   }
 
   /**
-   * Like {@link #reader}, but null if the table is not open and the key is outside its range, so
-   * that it need not be opened. Costs the same if it is open.
+   * Like {@link #reader}, but null if the table is not open and its range excludes the key. Costs
+   * the same if it is open.
    */
   public @Nullable TableReader readerFor(Region key, long offset, int length) {
     TableReader current = reader;
@@ -117,7 +113,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
         : null;
   }
 
-  /** On the heap, so they stay valid when the table is closed. */
+  /** On the heap: valid even after the table is closed. */
   public RangeTombstones rangeTombstones() {
     return meta.rangeCount() == 0 ? RangeTombstones.NONE : reader().rangeTombstones();
   }
@@ -134,7 +130,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     }
   }
 
-  /** Reports that the reader is in use; calling now and then is enough. */
+  /** Reports use of the reader; now and then is enough. */
   public void used() {
     cache.readers().used(this);
   }
@@ -143,7 +139,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     return reader != null;
   }
 
-  /** The reader is closed once it is no longer pinned. The table cannot be read afterwards. */
+  /** Closes the reader once it is not pinned. The table cannot be read afterwards. */
   @Override
   public void close() {
     TableReader current;
@@ -186,7 +182,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     }
     TableReader opened;
     synchronized (this) {
-      // A set reader can be pinned: one that cannot was unlinked after it was loaded.
+      // A reader that cannot be pinned was unlinked after it was loaded.
       for (current = reader; current != null; current = reader) {
         if (current.tryPin()) {
           return current;

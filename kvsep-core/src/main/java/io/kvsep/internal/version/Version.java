@@ -10,12 +10,11 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files of the store at one moment: tables by level, log segments, and the bytes of each
- * segment that tables reference. Immutable, so reading takes no lock.
+ * The files of the store at one moment: tables by level, segments, and the bytes of each segment
+ * that tables reference. Immutable, so reading takes no lock.
  *
  * <p>A version is alive while it has a holder: the version set for the current one, and readers.
- * Files of a live version are not deleted. Counting holders is race free; a dead version stays
- * dead.
+ * Files of a live version are not deleted. A dead version stays dead.
  */
 public final class Version {
   /** Most stores have tables in few of them. */
@@ -74,14 +73,14 @@ public final class Version {
     return levels[level].tables;
   }
 
-  /** The {@link #tables} with range deletes; the array must not be modified. */
+  /** The {@link #tables} with range deletes; must not be modified. */
   public TableFile[] rangeTables(int level) {
     return levels[level].rangeTables;
   }
 
   /**
-   * The only table of a level from 1 on that may hold the key, or null. Allocates nothing; about
-   * log2(tables) comparisons of numbers and one or two of keys.
+   * The only table of a level from 1 on that may have the key, or null. Allocates nothing; compares
+   * about log2(tables) numbers and one or two keys.
    */
   public @Nullable TableFile find(int level, Region key, long offset, int length) {
     if (level == 0) {
@@ -90,12 +89,11 @@ public final class Version {
     return levels[level].find(key, offset, length);
   }
 
-  /** Tables whose key range meets [{@code smallest}, {@code largest}], both ends inclusive. */
+  /** Both ends are inclusive. */
   public List<TableFile> overlapping(int level, byte[] smallest, byte[] largest) {
     return levels[level].overlapping(smallest, largest);
   }
 
-  /** Sum of the file lengths of a level's tables. */
   public long levelBytes(int level) {
     return levels[level].bytes;
   }
@@ -108,12 +106,12 @@ public final class Version {
     return tableCount;
   }
 
-  /** The last non-empty level, 0 if there is none. */
+  /** 0 if all are empty. */
   public int lastLevel() {
     return lastLevel;
   }
 
-  /** Every version and tombstone counts. */
+  /** Counts every version and tombstone. */
   public long entryCount() {
     return entryCount;
   }
@@ -131,14 +129,14 @@ public final class Version {
     return liveness.segments().asMap();
   }
 
-  /** Record bytes that tables reference in a segment, exact; 0 for an unknown segment. */
+  /** Record bytes that tables reference; 0 for an unknown segment. */
   public long liveBytes(long segment) {
     return liveness.liveBytes(segment);
   }
 
   /**
-   * Record bytes that tables reference in each segment file, by its id: the sum over the segments
-   * with that home. A new map; costs a walk over the segments.
+   * {@link #liveBytes(long)} by segment file: the sum over the segments with that home. A new map;
+   * costs a walk over the segments.
    */
   public SortedMap<Long, Long> liveBytesByFile() {
     SortedMap<Long, Long> bytes = new TreeMap<>();
@@ -148,7 +146,6 @@ public final class Version {
     return bytes;
   }
 
-  /** Record bytes that tables reference in all segments. */
   public long liveBytes() {
     return liveness.total();
   }
@@ -162,7 +159,6 @@ public final class Version {
     return keyspaces.next();
   }
 
-  /** Where recovery of the log begins. */
   public LogPosition replayFrom() {
     return replayFrom;
   }
@@ -171,15 +167,12 @@ public final class Version {
     return history;
   }
 
-  /** The highest sequence number that the tables cover. */
+  /** Highest sequence number that the tables cover. */
   public long lastSequence() {
     return lastSequence;
   }
 
-  /**
-   * Holds the version until {@link #release}. False if it has died; the caller then takes the
-   * current one.
-   */
+  /** False if the version has died; the caller then takes the current one. */
   public boolean tryRetain() {
     return holders.tryPin();
   }
@@ -202,8 +195,8 @@ public final class Version {
   }
 
   /**
-   * The oldest log segment to retain, with all later ones: the newest sealed segments that together
-   * have {@code retainedBytes}. Costs a walk over the segments.
+   * The oldest of the newest sealed log segments that together have {@code retainedBytes}: it and
+   * all later ones are retained. Costs a walk over the segments.
    */
   public long retainedFrom(long retainedBytes) {
     long from = Long.MAX_VALUE;

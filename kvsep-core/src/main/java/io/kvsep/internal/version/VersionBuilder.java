@@ -19,11 +19,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Builds the next version from the newest one and an edit, or rejects an edit that does not fit.
- * Owns the newest version's tables by number. Costs the size of the edit plus a copy of the table
- * pointers of each changed level.
- *
- * <p>Not thread safe.
+ * Builds the next version from the newest one and an edit, or rejects the edit. Owns the newest
+ * version's tables by number. Costs the size of the edit plus a copy of the table pointers of each
+ * changed level. Not thread safe.
  */
 final class VersionBuilder {
   private final Storage storage;
@@ -39,7 +37,6 @@ final class VersionBuilder {
     }
   }
 
-  /** A version that is built but not installed. */
   static final class Successor {
     final Version version;
     private final Collection<Placed> leaving;
@@ -120,7 +117,6 @@ final class VersionBuilder {
     return new Successor(version, leaving, coming);
   }
 
-  /** Makes it the newest version. */
   void accept(Successor successor) {
     successor.leaving.forEach(placed -> tables.remove(placed.number()));
     successor.coming.forEach(placed -> tables.put(placed.number(), placed));

@@ -10,13 +10,13 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Makes a store of a version: the files that no longer change, and a manifest. Segments to which
- * the log may still append are left out, so that no file is written by two stores.
+ * Makes a store of a version: the files that no longer change, and a manifest. Omits segments to
+ * which the log may still append, so that no file is written by two stores.
  */
 public final class VersionCopy {
   private VersionCopy() {}
 
-  /** Names and lengths of the tables and segments of the copy. */
+  /** Lengths of the tables and segments of the copy, by name. */
   public static Map<String, Long> files(Version version) {
     Map<String, Long> files = new TreeMap<>();
     for (int level = 0; level < Version.LEVELS; level++) {
@@ -43,10 +43,10 @@ public final class VersionCopy {
   }
 
   /**
-   * Makes a store of the {@link #files} in a directory. On return all of it is durable, including
-   * the names of the files; their contents must be durable before.
+   * Makes a store of the {@link #files} in a directory, whose contents must be durable. On return
+   * all of it is, file names included.
    *
-   * @param versions the set of {@code version}; its numbers are not below any file's
+   * @param versions the set of {@code version}; it allocates numbers above those of all files
    */
   public static void write(
       VersionSet versions, Version version, Storage directory, MemoryLedger ledger)
@@ -55,7 +55,7 @@ public final class VersionCopy {
     VersionEdit snapshot =
         EditReplay.snapshotOf(version, SegmentState::isSealed)
             .withCounters(header.number() + 1, versions.newSegmentId());
-    // Nothing is written after the end from which its durability could be inferred.
+    // Nothing is written after the end that could prove its durability.
     snapshot.syncedLog(LogPosition.later(snapshot.syncedLog(), endOfLog(version)));
     DurableOutput output = new DurableOutput(directory, ledger);
     ManifestWriter.create(output, header, snapshot).close();

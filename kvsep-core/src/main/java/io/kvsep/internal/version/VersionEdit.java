@@ -10,12 +10,10 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One atomic change of the set of files: {@link VersionSet#apply} validates it and installs all of
- * it or nothing. The order of calls does not matter: tables are removed, then added; segments are
- * added, then sealed, relocated and removed. A table that is removed from one level and added to
- * another moves and stays the same {@link TableFile}.
- *
- * <p>Not thread safe.
+ * One atomic change of the set of files, see {@link VersionSet#apply}. The order of calls does not
+ * matter: tables are removed, then added; segments are added, then sealed, relocated and removed. A
+ * table that is removed from one level and added to another stays the same {@link TableFile}. Not
+ * thread safe.
  */
 public final class VersionEdit {
   public record AddedTable(int level, TableMeta meta) {}
@@ -23,9 +21,8 @@ public final class VersionEdit {
   public record RemovedTable(int level, long number) {}
 
   /**
-   * A segment that is appended to no more.
+   * A segment that gets no more records.
    *
-   * @param length final length in bytes
    * @param lastSequence see {@link SegmentState#lastSequence}
    */
   public record SealedSegment(long id, long length, long lastSequence) {}
@@ -60,19 +57,19 @@ public final class VersionEdit {
     return this;
   }
 
-  /** The highest sequence number that the tables cover; never falls. */
+  /** See {@link Version#lastSequence}; never falls. */
   public VersionEdit lastSequence(long sequence) {
     lastSequence = OptionalLong.of(sequence);
     return this;
   }
 
-  /** Where recovery begins: everything before is in tables. Never falls. */
+  /** Recovery begins here: everything before is in tables. Never falls. */
   public VersionEdit replayFrom(LogPosition position) {
     replayFrom = position;
     return this;
   }
 
-  /** The log before this position is durable; a log that ends earlier has lost something. */
+  /** The log before it is durable; a log that ends earlier has lost something. */
   public VersionEdit syncedLog(LogPosition position) {
     syncedLog = position;
     return this;
@@ -97,8 +94,6 @@ public final class VersionEdit {
   /**
    * The log continues in the next segment. Sealing again may only shorten, when recovery cuts off a
    * torn tail.
-   *
-   * @param lastSequence see {@link SegmentState#lastSequence}
    */
   public VersionEdit sealSegment(long id, long length, long lastSequence) {
     sealedSegments.add(new SealedSegment(id, length, lastSequence));
@@ -111,7 +106,6 @@ public final class VersionEdit {
     return this;
   }
 
-  /** Makes that blob file the place of the segment's records. */
   public VersionEdit relocateSegment(long segment, long file) {
     relocations.add(new Relocation(segment, file));
     return this;
@@ -141,15 +135,15 @@ public final class VersionEdit {
     return this;
   }
 
-  /** Compaction dropped a delete with this number, perhaps others with lower ones. */
+  /** See {@link BackupLineage#droppedDelete}. */
   public VersionEdit droppedDelete(long sequence) {
     droppedDelete = Math.max(droppedDelete, sequence);
     return this;
   }
 
   /**
-   * Changes up to this number were never written to the log. In the first edit of a manifest: the
-   * log lacks some of them for any reason.
+   * Changes up to this number were never written to the log. In the first edit of a manifest, the
+   * log may lack them for any reason.
    */
   public VersionEdit lostChange(long sequence) {
     lostChange = OptionalLong.of(Math.max(lostChange.orElse(0), sequence));
@@ -200,7 +194,7 @@ public final class VersionEdit {
     return replayFrom;
   }
 
-  /** The start of the log if not set. */
+  /** Start of the log if not set. */
   public LogPosition syncedLog() {
     return syncedLog;
   }
@@ -252,7 +246,7 @@ public final class VersionEdit {
     return droppedDelete;
   }
 
-  /** Empty if only the changes of segments tell. */
+  /** Empty if it follows from the changes of segments alone. */
   OptionalLong lostChange() {
     return lostChange;
   }

@@ -33,8 +33,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Durability: an edit whose {@link #apply} returned survives any crash. After a crash the store
  * is in the state of some prefix of the applied edits. What {@link #open} has read is durable once
  * {@link #beginWriting} or an edit has succeeded. The manifest of an earlier process is never
- * continued, because an unsynced or failed end of it looks sound until the power fails; a new one
- * begins with a snapshot.
+ * continued, because an unsynced or failed end of it looks sound until the power fails.
  *
  * <p>Thread safe. Edits are applied one at a time under a lock; {@link #current} is a volatile
  * read.
@@ -43,9 +42,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>An edit that does not fit is an {@link IllegalStateException} and changes nothing.
- *   <li>A failed write is a {@link StorageException}. What was written of the edit is truncated and
- *       the files it added are deleted. If that fails, the whole edit may be in the manifest; the
- *       next call begins a new manifest without it, and only then the files are deleted.
+ *   <li>A failed write is a {@link StorageException}. The partial edit is truncated and the files
+ *       it added are deleted. If that fails, the whole edit may be in the manifest; the next call
+ *       begins a new manifest without it, and only then the files are deleted.
  *   <li>A failed sync, or any failure once the edit is durable, is a {@link StoreFailedException},
  *       now and for every later edit: a caller would otherwise go on as if the edit did not exist.
  * </ul>
@@ -61,7 +60,7 @@ public final class VersionSet implements AutoCloseable {
 
   private volatile Version current;
 
-  /** Null until the first switch, so always in a read-only store. */
+  /** Null until the first switch; always null in a read-only store. */
   private volatile @Nullable ManifestWriter writer;
 
   /** Name and length of the manifest that was read; empty for a new store. */
@@ -69,10 +68,9 @@ public final class VersionSet implements AutoCloseable {
 
   private volatile long manifestBytesRead;
 
-  /** Whether it ends with a mark. */
+  /** Whether that manifest ends with a mark. */
   private boolean wasMarked;
 
-  /** It knows no segment with this id or a higher one. */
   private volatile long segmentIdLimitRead = Long.MAX_VALUE;
 
   @GuardedBy("lock")
@@ -90,7 +88,7 @@ public final class VersionSet implements AutoCloseable {
   @GuardedBy("lock")
   private final Set<String> oldManifests = new LinkedHashSet<>();
 
-  /** The manifest may contain a failed edit or be incomplete, so nothing may be appended. */
+  /** The manifest may contain a failed edit or be incomplete: nothing may be appended. */
   @GuardedBy("lock")
   private boolean manifestInDoubt;
 
@@ -117,8 +115,7 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Creates a durable store without tables and segments, in place of the remains of an attempt that
-   * crashed. The cache decides how long tables stay open.
+   * Creates a durable store without files, in place of the remains of an attempt that crashed.
    *
    * @throws FileAlreadyExistsException if there is a store
    */
@@ -175,7 +172,7 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Begins a durable manifest for this opening. Nothing is changed before. Afterwards what was
+   * Begins a durable manifest for this opening; nothing is changed before. Afterwards what was
    * recovered cannot be lost, so files that it does not mention may be deleted.
    */
   public void beginWriting() {
@@ -183,8 +180,8 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Ensures that a failed edit is not installed at the next open. Until then, or until the next
-   * edit that succeeds, it may be.
+   * Ensures that the next open does not install a failed edit. Until this or an edit succeeds, it
+   * may.
    */
   @SuppressWarnings("GuardedBy") // The lambda runs under the lock.
   public void settle() {
@@ -210,8 +207,8 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Whether the directory holds a store. Remains of a {@link #create} that crashed do not count:
-   * the first manifest, without an edit, and temporary files.
+   * Whether the directory holds a store. Remains of a crashed {@link #create} do not count: the
+   * first manifest, without an edit, and temporary files.
    *
    * @throws CorruptionException if there are files of a store but no CURRENT
    */
@@ -219,7 +216,7 @@ public final class VersionSet implements AutoCloseable {
     return CurrentFile.isIn(storage);
   }
 
-  /** Throws if CURRENT is damaged or of an incompatible format. Checks nothing else. */
+  /** Throws if CURRENT is damaged or incompatible. Checks nothing else. */
   public static void checkCurrent(Storage storage, MemoryLedger ledger) throws IOException {
     CurrentFile.read(storage, ledger);
   }
@@ -228,7 +225,7 @@ public final class VersionSet implements AutoCloseable {
     return storeId;
   }
 
-  /** The current version. Retain it to use it beyond the call. */
+  /** Retain it to use it beyond the call. */
   public Version current() {
     return current;
   }
@@ -242,7 +239,7 @@ public final class VersionSet implements AutoCloseable {
     return version;
   }
 
-  /** For a table or a manifest; never allocated before, not by earlier processes either. */
+  /** For a table or a manifest; no process has used it. */
   public long newFileNumber() {
     return numbers.newFile();
   }
@@ -302,8 +299,8 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Files of failed edits. Whether they belong to the store is known only at the next open, or
-   * after the next successful edit, which deletes them.
+   * Files of failed edits. Whether they belong to the store is known at the next open, or after the
+   * next successful edit, which deletes them.
    */
   public List<String> doubtfulFiles() {
     lock.lock();
@@ -315,9 +312,9 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Unreferenced files in the directory with names of store files, sorted. To be called after
-   * {@link #beginWriting}, before which none may be deleted, and before new files are created,
-   * which are not referenced yet either.
+   * Unreferenced files with names of store files, sorted. Call it after {@link #beginWriting},
+   * before which none may be deleted, and before new files are created, which are not referenced
+   * yet.
    */
   public List<String> orphans() throws IOException {
     Version version = current;
@@ -346,8 +343,8 @@ public final class VersionSet implements AutoCloseable {
   }
 
   /**
-   * Rereads CURRENT and the manifest and compares them with the current version; edits wait
-   * meanwhile. After a failed edit their content is uncertain, and nothing is reported.
+   * Rereads CURRENT and the manifest and compares them with the current version; edits wait.
+   * Reports nothing after a failed edit, whose outcome is uncertain.
    */
   public void check(Consumer<CorruptionException> problems) {
     lock.lock();
@@ -368,7 +365,7 @@ public final class VersionSet implements AutoCloseable {
     }
   }
 
-  /** Names of the store's files that may be in use, sorted. */
+  /** Files that may be in use, sorted. */
   public List<String> filesInUse() {
     Set<String> names = new TreeSet<>(liveFiles.names());
     ManifestWriter open = writer;
@@ -383,18 +380,16 @@ public final class VersionSet implements AutoCloseable {
     return manifestRead;
   }
 
-  /** The manifest that was read knows no segment with this id or a higher one. */
+  /** Above every segment id in the manifest that was read. */
   public long segmentIdLimitRead() {
     return segmentIdLimitRead;
   }
 
-  /** Length of the current manifest. */
   public long manifestBytes() {
     ManifestWriter open = writer;
     return open == null ? manifestBytesRead : open.length();
   }
 
-  /** Tables of the current version, and those that only older held versions have. */
   public LiveTables liveTables() {
     return liveFiles.tables();
   }
@@ -411,7 +406,7 @@ public final class VersionSet implements AutoCloseable {
 
   /**
    * Rejects further edits. The current version stays held, so that its files do not become
-   * obsolete; the owner of the store closes its tables.
+   * obsolete; the store's owner closes its tables.
    */
   @Override
   public void close() {
@@ -496,8 +491,7 @@ public final class VersionSet implements AutoCloseable {
         successor.newTables().forEach(number -> doubtfulFiles.add(StoreFiles.table(number)));
         edit.addedSegmentFiles().forEach(id -> doubtfulFiles.add(StoreFiles.segment(id)));
         if (!manifestInDoubt) {
-          // At once, because beginning a manifest, which deletes them too, needs space on a full
-          // disk.
+          // Now, because beginning a manifest, which deletes them too, needs space.
           withdrawnFiles.addAll(doubtfulFiles);
           doubtfulFiles.removeIf(this::deleted);
         }
@@ -523,16 +517,15 @@ public final class VersionSet implements AutoCloseable {
       if (manifestInDoubt) {
         throw e;
       }
-      // On a full disk the edit that frees space is a small one; a large manifest must not block
-      // it.
+      // On a full disk a large manifest must not block the small edit that frees space.
       open.postponeLarge();
       return open;
     }
   }
 
   /**
-   * The store's creator may have died before the name CURRENT was durable, or have seen its sync
-   * fail. If a power failure removes that name, a second manifest would be left without one.
+   * The store's creator may have died before the name CURRENT was durable, or its sync failed. If a
+   * power failure removed that name, a second manifest would be left without one.
    */
   private void confirmCreation() throws IOException {
     if (writer == null && manifestRead.equals(StoreFiles.manifest(CurrentFile.FIRST_MANIFEST))) {
@@ -589,7 +582,7 @@ public final class VersionSet implements AutoCloseable {
     }
     writer = fresh;
     manifestInDoubt = false;
-    // A file that cannot be deleted becomes an orphan, which the next open finds.
+    // A file that cannot be deleted becomes an orphan for the next open.
     oldManifests.forEach(this::deleted);
     oldManifests.clear();
     doubtfulFiles.forEach(this::deleted);
