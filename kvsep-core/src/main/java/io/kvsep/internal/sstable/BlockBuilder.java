@@ -10,8 +10,8 @@ import io.kvsep.internal.memory.Varint;
 import java.util.Arrays;
 
 /**
- * Builds one data block at a time, see {@link TableFormat}. The caller ensures the order of the
- * entries. The buffer is reused for every block. Not thread safe.
+ * Builds one data block at a time in a reused buffer, see {@link TableFormat}. The caller ensures
+ * the order of the entries. Not thread safe.
  */
 final class BlockBuilder implements AutoCloseable {
   private final GrowingRegion block;
@@ -37,7 +37,7 @@ final class BlockBuilder implements AutoCloseable {
         + TableFormat.BLOCK_TRAILER_BYTES;
   }
 
-  /** Upper bound of the bytes that an entry adds. */
+  /** Upper bound for an entry. */
   long entryBytes(int keyLength, int commonLength, long tag, int payloadLength) {
     int shared = nextIsRestart() ? 0 : commonLength;
     int unshared = keyLength - shared;
@@ -84,11 +84,10 @@ final class BlockBuilder implements AutoCloseable {
   }
 
   /**
-   * Appends restarts and checksum. The block is at the start of {@link #region} until {@link
-   * #clear}.
+   * Appends restarts and checksum; returns the length. The block is at the start of {@link #region}
+   * until {@link #clear}.
    *
-   * @param fileOffset where the block goes
-   * @return length of the block
+   * @param fileOffset of the block
    */
   int seal(long seed, long fileOffset, NativeWindow window) {
     int length = Math.toIntExact(bytes());

@@ -16,8 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A heap copy of the verified block of a {@link TableIterator}. Reads entries as {@link BlockView}
- * does, but only those with short lengths, as most are. Longer and malformed ones are left to the
- * view.
+ * does, but leaves long and malformed ones, which are few, to the view.
  */
 final class BlockCopy extends EntryLookahead {
   /** Longer blocks hold few entries. */
@@ -70,8 +69,7 @@ final class BlockCopy extends EntryLookahead {
   }
 
   /**
-   * Copies an unverified block of a table file and verifies the copy. A valid checksum proves that
-   * all pages were readable. Not for packed blocks.
+   * Copies an unverified block and verifies the copy, which proves that all pages were readable.
    *
    * @return number of restarts; 0, with an empty copy, if the block is packed or damaged
    */
@@ -92,15 +90,12 @@ final class BlockCopy extends EntryLookahead {
     return restarts;
   }
 
-  /** Whether the entry at this source offset was copied. */
   boolean holds(long offset) {
     return offset >= base && offset - base < limit;
   }
 
   /**
-   * Starts at an entry of the copy.
-   *
-   * @param below its agreement with the current key is kept up to date
+   * @param below its {@code differsAt} is kept up to date with the current key
    */
   void begin(long offset, @Nullable KeyLimit below, long sequence) {
     entry = (int) (offset - base);

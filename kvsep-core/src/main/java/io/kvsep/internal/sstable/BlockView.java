@@ -8,15 +8,15 @@ import io.kvsep.internal.memory.Varint;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Reads one data block of a table at a time, in place unless it is packed. Blocks in the file are
- * verified on entry. Not thread safe; each lookup slot and iterator has its own.
+ * Reads one data block at a time, in place unless it is packed. Blocks in the file are verified on
+ * entry. Not thread safe.
  *
  * <p>A malformed block with a valid checksum is never read past the table. It raises {@link
- * IndexOutOfBoundsException}, which the view's owner turns into a {@link
+ * IndexOutOfBoundsException}, which the owner turns into a {@link
  * io.kvsep.error.CorruptionException} at {@link #fileOffset}.
  */
 final class BlockView {
-  /** One of this many uses of a cached block is reported; a power of two. */
+  /** One in so many uses of cached blocks is reported; a power of two. */
   private static final long SAMPLE = 16;
 
   /** Packed blocks read. Written by the owner only. */
@@ -50,15 +50,14 @@ final class BlockView {
   long payload;
   int payloadLength;
 
-  /** The region that all offsets refer to: the table's mapping or an unpacked block. */
+  /** The table's mapping or an unpacked block; all offsets refer to it. */
   Region region() {
     return table;
   }
 
   /**
-   * Enters and verifies another block. Packed ones go through the table's cache; the caller stays
-   * inside the epochs while it reads the block. If the cache is full, the block is unpacked into
-   * {@code scratch}.
+   * Enters and verifies another block. Packed ones go through the table's cache: the caller stays
+   * inside the epochs while it reads the block. If the cache is full, unpacks into {@code scratch}.
    */
   void enterShared(TableReader reader, int block, GrowingRegion scratch) {
     CachedBlock cached = reader.cached(block);
@@ -94,7 +93,7 @@ final class BlockView {
     enter(reader.bytes(), index.blockStart(block), index.blockEnd(block), scratch);
   }
 
-  /** As above, for a table without a reader. */
+  /** For a table without a reader. */
   void enter(TableBytes bytes, long from, long end, GrowingRegion scratch) {
     long trailer = enterStored(bytes, from, end);
     if (table.getInt(trailer) != PackedBlock.MARK) {
@@ -157,10 +156,9 @@ final class BlockView {
     }
   }
 
-  /** Parses the lengths of the entry at {@code at}. */
   void parse(long at) {
-    // Eight bytes are always readable, because a restart and the restart count follow the entries.
-    // Most keys are shorter than 128 bytes, and most tail lengths take one or two bytes.
+    // Eight bytes are readable: a restart and the restart count follow. Most keys are shorter than
+    // 128 bytes, and most tail lengths take one or two bytes.
     long word = table.getLong(at);
     if ((word & 0x80_8080L) == 0) {
       shared = (int) word & 0x7f;
@@ -190,7 +188,7 @@ final class BlockView {
     next = suffix + unshared + tail;
   }
 
-  /** Parses the tail of the entry last passed to {@link #parse}. */
+  /** Parses the tail of the entry last parsed. */
   void parseTail() {
     long at = suffix + unshared;
     long word = table.getLong(at);
@@ -213,9 +211,9 @@ final class BlockView {
   /**
    * Parses the first entry at or after (key, {@code seekTag}) in this block.
    *
-   * <p>Does not assemble keys. The scan tracks how many bytes the previous entry, which is smaller,
-   * shares with the key sought. An entry that shares more bytes with the previous one is smaller
-   * too; one that shares fewer is greater. Bytes are compared only if the counts are equal.
+   * <p>Assembles no keys, but tracks how many bytes the previous, smaller entry shares with the key
+   * sought. An entry that shares more bytes with the previous one is smaller too; one that shares
+   * fewer is greater. Bytes are compared only if the counts are equal.
    *
    * @return whether it exists and is a version of {@code key}
    */

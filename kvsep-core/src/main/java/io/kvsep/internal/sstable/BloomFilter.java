@@ -9,8 +9,8 @@ import io.kvsep.internal.memory.Region;
  * cache miss. The upper half of the key's hash selects the block; the hash times an odd constant
  * yields nine bits per probe, from the top.
  *
- * <p>Immutable; the bits belong to the table's mapping. At 10 bits per key (6 probes), about 1 % of
- * absent keys pass.
+ * <p>The bits belong to the table's mapping. At 10 bits per key (6 probes), about 1 % of absent
+ * keys pass.
  */
 final class BloomFilter {
   private static final int BLOCK_BYTES = 64;
@@ -34,7 +34,7 @@ final class BloomFilter {
     this.probes = probes;
   }
 
-  /** Opens the verified section [{@code offset}, {@code limit}) of a table. */
+  /** The section [{@code offset}, {@code limit}) is verified. */
   static BloomFilter of(TableBytes file, long offset, long limit) {
     Region table = file.mapping();
     long bits = offset + TableFormat.padding(offset, TableFormat.FILTER_ALIGNMENT);
@@ -54,7 +54,7 @@ final class BloomFilter {
   }
 
   /**
-   * Whether a key with this hash may be in the table; false is certain.
+   * False is certain.
    *
    * @param line {@link Region#LINE_LONGS} long; receives the block, so that an unreadable page
    *     yields no answer
@@ -75,7 +75,7 @@ final class BloomFilter {
     return true;
   }
 
-  /** Length of the section if it starts at {@code fileOffset}. */
+  /** Length of the section at {@code fileOffset}. */
   static long sectionBytes(long fileOffset, long keyCount, int bitsPerKey) {
     return TableFormat.padding(fileOffset, TableFormat.FILTER_ALIGNMENT)
         + blocksFor(keyCount, bitsPerKey) * BLOCK_BYTES
@@ -115,7 +115,7 @@ final class BloomFilter {
     return Math.max(1, (keyCount * bitsPerKey + bitsPerBlock - 1) / bitsPerBlock);
   }
 
-  /** Below the ln 2 of a plain Bloom filter, because crowded blocks favour fewer bits per key. */
+  /** Below the ln 2 of a plain Bloom filter: crowded blocks favour fewer bits per key. */
   private static int probesFor(int bitsPerKey) {
     return Math.max(1, Math.min(PROBES_MAX, bitsPerKey * 3 / 5));
   }

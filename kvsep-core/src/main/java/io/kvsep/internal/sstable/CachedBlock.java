@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An unpacked block shared by lookups, in a slot of its table's reader. Freed through the epochs
+ * An unpacked block that lookups share, in a slot of its table's reader. Freed through the epochs
  * after its removal. Thread safe.
  */
 final class CachedBlock implements ReaderCache.Reader, ReaderCache.Holder<CachedBlock> {

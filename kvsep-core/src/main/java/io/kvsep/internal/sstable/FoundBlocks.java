@@ -10,11 +10,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the blocks of a table with a damaged index by their checksums. Every possible end of the
- * block after the last one is tried; most are ruled out by what precedes the checksum. If no block
- * starts there, the next one is found by its end: for each candidate end, every possible start of
- * an entry is tried, nearest first. Bytes that only look like block ends, such as the index, cost
- * about a second before the search ends.
+ * Finds the blocks of a table with a damaged index by their checksums. Tries every possible end of
+ * the block after the last one; what precedes the checksum rules most out. If no block starts
+ * there, tries every possible start, nearest first, for each possible end of the next one. Bytes
+ * that only look like block ends, such as the index, cost about a second before the search ends.
  */
 final class FoundBlocks implements BlockPlaces {
   /** The longest key with the longest inline value, after a nearly full block. */
@@ -23,10 +22,10 @@ final class FoundBlocks implements BlockPlaces {
   /** Shortest entry, one restart and the trailer. */
   private static final int LENGTH_MIN = 5 + TableFormat.RESTART_BYTES + 8;
 
-  /** Bytes of checksum work per gap, after which the rest is assumed to hold no block. */
+  /** Bytes of checksum work per gap; the rest is assumed to hold no block. */
   private static final long GAP_WORK_MAX = 4L << 30;
 
-  /** Cost of testing one start, in bytes of checksum work. */
+  /** Bytes of checksum work that test one start. */
   private static final int LOOK_BYTES = 16;
 
   private record Place(long start, long end) {}
@@ -105,8 +104,8 @@ final class FoundBlocks implements BlockPlaces {
   }
 
   /**
-   * Lowest possible start, at or after {@code from}, of a block that ends at {@code end}; {@code
-   * end} if none can.
+   * Lowest possible start, from {@code from} on, of a block that ends at {@code end}; {@code end}
+   * if none.
    */
   private static long earliest(Region table, long from, long end) {
     long first = Math.max(from, end - LENGTH_MAX);
@@ -138,7 +137,7 @@ final class FoundBlocks implements BlockPlaces {
     return true;
   }
 
-  /** Whether the first entry of a block that may end at {@code end} may be here. */
+  /** Whether a block that may end at {@code end} may begin here. */
   private static boolean mayBegin(Region table, long start, long end) {
     long trailer = end - TableFormat.BLOCK_TRAILER_BYTES;
     int restarts = table.getInt(trailer);

@@ -7,11 +7,11 @@ import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 
 /**
- * Collects one separator per data block for the index section, see {@link TableFormat}. The
- * separator is the shortest available key that is not below any key of the block and below every
- * key of the next. If versions of a key continue in the next block, it is that key with the tag of
- * the block's last entry; otherwise its tag is 0, which sorts after every entry of the key. So
- * exactly one block can hold what a lookup asks for. Not thread safe.
+ * Collects one separator per data block for the index section, see {@link TableFormat}: the
+ * shortest available key that is not below any key of the block and below every key of the next. If
+ * versions of a key continue in the next block, it is that key with the tag of the block's last
+ * entry; otherwise its tag is 0, which sorts after every entry of the key. So exactly one block can
+ * have what a lookup asks for. Not thread safe.
  */
 final class IndexBuilder implements AutoCloseable {
   private static final int TRAILER_BYTES = 8;
@@ -38,8 +38,7 @@ final class IndexBuilder implements AutoCloseable {
   }
 
   /**
-   * Adds a block whose last key and the next key, {@code nextKey}, both have byte {@code common}
-   * and first differ there.
+   * The block's last key and {@code nextKey} both have byte {@code common} and first differ there.
    */
   void addBetween(
       long blockOffset,
@@ -61,7 +60,7 @@ final class IndexBuilder implements AutoCloseable {
     }
   }
 
-  /** Adds a block whose separator is its last key. */
+  /** The block's last key is its separator. */
   void add(long blockOffset, long tag, Region lastKey, int lastLength) {
     append(blockOffset, tag, lastKey, 0, lastLength);
   }
@@ -79,7 +78,7 @@ final class IndexBuilder implements AutoCloseable {
     blockCount++;
   }
 
-  /** Length of the section if it starts at {@code fileOffset}. */
+  /** Length of the section at {@code fileOffset}. */
   long sectionBytes(long fileOffset) {
     return TableFormat.padding(fileOffset, TableFormat.INDEX_ALIGNMENT)
         + bytesEstimate()

@@ -8,8 +8,8 @@ import io.kvsep.internal.memory.Region;
 
 /**
  * Receives the entry found by {@link TableReader#get} without allocation. One per reader; not
- * thread safe. The payload is in the table's mapping, in a cached block or in memory of this
- * object. It is readable while the reader stays inside the epochs and starts no other lookup.
+ * thread safe. The payload, in the table's mapping, a cached block or memory of this object, is
+ * readable while the reader stays inside the epochs and starts no other lookup.
  */
 public final class Lookup extends Position implements AutoCloseable {
   /** Capacity kept between lookups for uncached packed blocks. */
@@ -23,7 +23,6 @@ public final class Lookup extends Position implements AutoCloseable {
   /** Receives a packed block if the cache is full. */
   final GrowingRegion unpacked;
 
-  /** Receives a filter block. */
   final long[] filterLine = new long[Region.LINE_LONGS];
 
   /** Consecutive hits in tables with no table below. */
@@ -45,7 +44,7 @@ public final class Lookup extends Position implements AutoCloseable {
     unpacked.close();
   }
 
-  /** Whether the payload is in memory that the next lookup may overwrite. */
+  /** Whether the next lookup may overwrite the payload's memory. */
   public boolean isOwn(Region payload) {
     return unpacked.isIn(payload);
   }
@@ -60,7 +59,7 @@ public final class Lookup extends Position implements AutoCloseable {
     lastHits = found ? Math.min(lastHits + 1, HITS_MIN) : 0;
   }
 
-  /** Packed blocks read. Any thread may call this. */
+  /** Any thread may call this. */
   public long packedReads() {
     return block.packedReads.getOpaque();
   }

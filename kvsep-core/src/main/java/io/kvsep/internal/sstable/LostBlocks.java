@@ -5,8 +5,6 @@ import org.jspecify.annotations.Nullable;
 /**
  * Consecutive damaged blocks of a table.
  *
- * @param from start of the first
- * @param to end of the last
  * @param above inclusive lower bound of their keys; null if unknown
  * @param below inclusive upper bound of their keys; null if unknown
  */

@@ -57,7 +57,7 @@ final class MetaBuilder {
     largestKey = key;
   }
 
-  /** Adds the deleted ranges. Called after the keys of all entries. */
+  /** Called after the keys of all entries. */
   void add(RangeTombstones ranges) {
     rangeCount = ranges.count();
     for (int i = 0; i < ranges.count(); i++) {
@@ -73,8 +73,8 @@ final class MetaBuilder {
   }
 
   /**
-   * The greatest key before {@code end}, which exists only if {@code end} ends in a zero byte.
-   * Otherwise {@code end} itself; the table's key range is then one key too long.
+   * The greatest key before {@code end}, which exists only if that ends in a zero byte. Otherwise
+   * {@code end}: the table's key range is one key too long.
    */
   private static byte[] lastBefore(byte[] end) {
     int last = end.length - 1;

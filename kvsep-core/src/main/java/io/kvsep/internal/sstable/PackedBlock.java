@@ -22,7 +22,7 @@ import net.jpountz.lz4.LZ4SafeDecompressor;
  *    n+8      4  checksum       of bytes 0 .. n+7
  * </pre>
  *
- * <p>Not thread safe; each writer, iterator and lookup slot has its own.
+ * <p>Not thread safe.
  */
 final class PackedBlock {
   /** Not a possible restart count. */
@@ -39,7 +39,7 @@ final class PackedBlock {
   /**
    * Packs a sealed block if that saves an eighth.
    *
-   * @return length of the packed block; -1 if it does not pay
+   * @return length of the packed block, or -1
    */
   int pack(Region block, int length, GrowingRegion packed, long seed, long fileOffset) {
     int count = length - 4;
@@ -59,7 +59,7 @@ final class PackedBlock {
     return packedLength;
   }
 
-  /** Maximum length of a packed block with this trailer; 0 if the trailer is invalid. */
+  /** Returns 0 if the trailer is invalid. */
   static long lengthMax(Region table, long trailer) {
     long length = table.getInt(trailer - UNPACKED_LENGTH_BYTES) + 4L;
     return length < TableFormat.BLOCK_TRAILER_BYTES ? 0 : worthwhile(length);
@@ -69,10 +69,7 @@ final class PackedBlock {
     return length - length / 8;
   }
 
-  /**
-   * Whether a packed block may start here: LZ4 blocks start with literals, first entries with a
-   * zero.
-   */
+  /** LZ4 blocks start with literals, first entries with a zero. */
   static boolean mayBegin(Region table, long start, long trailer) {
     int literals = (table.getByte(start) & 0xff) >>> 4;
     long at = start + 1;
@@ -86,10 +83,10 @@ final class PackedBlock {
   }
 
   /**
-   * Unpacked length of a block with a valid checksum.
+   * For a block with a valid checksum.
    *
    * @param trailer offset of the mark
-   * @throws IndexOutOfBoundsException if it is impossible
+   * @throws IndexOutOfBoundsException if the length is impossible
    */
   static int unpackedLength(Region table, long start, long trailer) {
     int length = table.getInt(trailer - UNPACKED_LENGTH_BYTES);
@@ -101,7 +98,7 @@ final class PackedBlock {
   }
 
   /**
-   * Unpacks into the first {@code length} bytes of {@code unpacked}.
+   * Unpacks to the start of {@code unpacked}.
    *
    * @param length {@link #unpackedLength} of the block
    * @throws IndexOutOfBoundsException if the block is malformed
@@ -126,7 +123,7 @@ final class PackedBlock {
     }
   }
 
-  /** As above, into a new region. */
+  /** Unpacks into a new region. */
   Region unpack(Region table, long start, long trailer, MemoryLedger ledger) {
     int length = unpackedLength(table, start, trailer);
     Region unpacked = ledger.allocate(MemoryPurpose.BLOCK_CACHE, length);

@@ -10,9 +10,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limits the total weight of open readers. A reader is anything that costs something to keep and to
- * recreate: a table or an unpacked block. It is found through its {@link Holder}, at the cost of a
- * field read. The holder reports what it opens, and this cache unlinks readers above the limit.
+ * Limits the total weight of open readers: tables or unpacked blocks, which cost something to keep
+ * and to recreate. A reader is found through its {@link Holder}, at the cost of a field read. The
+ * holder reports what it opens, and this cache unlinks readers above the limit.
  *
  * <p>Life of a reader:
  *
@@ -55,7 +55,7 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
   private final LongAdder lookups = new LongAdder();
   private final LongAdder misses = new LongAdder();
 
-  /** Whether anything was ever evicted. Until then, recency is not tracked. */
+  /** Whether anything was ever evicted; until then recency is not tracked. */
   private volatile boolean crowded;
 
   /**
@@ -72,7 +72,7 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
             .build();
   }
 
-  /** Adds a linked reader. May evict others, or this one. */
+  /** May evict others, or this one. */
   public void opened(Holder<R> holder, R reader) {
     misses.increment();
     open.put(holder, reader);
@@ -110,7 +110,6 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
     return misses.sum();
   }
 
-  /** Total weight of linked readers. */
   public long weightBytes() {
     open.cleanUp();
     retireEvicted();

@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * Sums record lengths and counts by segment in an open-addressing hash table. An entry costs no
- * allocation; the table grows with the number of segments. Not thread safe.
+ * Sums record lengths and counts by segment in an open-addressing hash table, which allocates only
+ * to grow. Not thread safe.
  */
 final class SegmentTally {
   private static final int CAPACITY_INITIAL = 64;

@@ -12,8 +12,8 @@ import io.kvsep.internal.memory.Region;
  * Iterates over the sound entries of a damaged table. Skips damaged blocks and entries that are out
  * of order. The creator owns the mapping.
  *
- * <p>Forward only, from the first entry: what is skipped depends on the entries before, so other
- * walks could see other entries. Repair, the only user, reads each table once. Other moves throw.
+ * <p>Forward only, from the first entry: what is skipped depends on the entries before. Other moves
+ * throw.
  */
 final class SoundEntries extends ForwardIterator {
   private final TableBytes bytes;

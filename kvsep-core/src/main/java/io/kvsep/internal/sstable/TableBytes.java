@@ -10,16 +10,15 @@ import io.kvsep.internal.memory.Region;
  * @param name for errors
  * @param mapping the whole file
  * @param checksumSeed mixed into all checksums of the table
- * @param cold whether pages are loaded before they are read
  */
 record TableBytes(String name, Region mapping, long checksumSeed, ColdReadPolicy cold) {
-  /** Loads a range if the store is cold. */
+  /** Does nothing in a warm store. */
   void load(long offset, long count) {
     cold.load(mapping, offset, count);
   }
 
   /**
-   * As {@link #load}; also ensures that the range is readable.
+   * As {@link #load}; ensures that the range is readable.
    *
    * @throws InternalError if a page cannot be read
    */

@@ -14,9 +14,7 @@ public final class TableCache {
   private final ColdReadPolicy cold;
 
   /**
-   * @param retire runs its argument once all threads now inside the epochs have left
    * @param ledger accounts for the blocks
-   * @param cold whether pages of tables are loaded before they are read
    */
   public TableCache(
       long readerBytesMax,
@@ -41,7 +39,7 @@ public final class TableCache {
     return readers.misses() + blocks.misses();
   }
 
-  /** Requests for tables, without lookups, which count themselves. */
+  /** Requests for tables; lookups count themselves. */
   public long lookups() {
     return readers.lookups();
   }

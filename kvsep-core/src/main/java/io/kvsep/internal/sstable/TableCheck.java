@@ -34,8 +34,7 @@ import org.jspecify.annotations.Nullable;
  * every key, and the properties against the entries. Continues after damage as far as the rest can
  * be located; blocks need a sound index.
  *
- * <p>Repeats the checks of an open reader. Holds the mapping, one key and the properties; not
- * thread safe.
+ * <p>Holds the mapping, one key and the properties. Not thread safe.
  */
 public final class TableCheck implements AutoCloseable {
   public interface EntrySink {
@@ -68,7 +67,6 @@ public final class TableCheck implements AutoCloseable {
   private @Nullable TableIndex index;
   private TableProperties.@Nullable Contents properties;
 
-  /** Whether every block was read. */
   private boolean complete = true;
 
   private @Nullable BlockPlaces places;
@@ -103,8 +101,6 @@ public final class TableCheck implements AutoCloseable {
   }
 
   /**
-   * Maps a table.
-   *
    * @param problems receives all damage, here and later
    * @return null if there is nothing to check
    * @throws StorageException if the file cannot be read
@@ -133,8 +129,6 @@ public final class TableCheck implements AutoCloseable {
   }
 
   /**
-   * Checks the whole table.
-   *
    * @param pulse called between blocks; may throw to cancel
    */
   public void run(EntrySink sink, Runnable pulse) {
@@ -163,8 +157,8 @@ public final class TableCheck implements AutoCloseable {
   }
 
   /**
-   * Searches for the blocks of a table with a damaged index. The bytes between those found are in
-   * {@link #lostBlocks}.
+   * For a table with a damaged index. The bytes between the blocks found are in {@link
+   * #lostBlocks}.
    */
   public void search(EntrySink sink, Runnable pulse) {
     if (places != null) {
@@ -199,7 +193,7 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Whether the manifest describes this table. Reports a problem if not. */
+  /** Reports a problem if the manifest describes another table. */
   public boolean isDescribedBy(TableMeta meta) {
     TableMeta found = properties();
     if (found == null || meta.describes(found)) {
@@ -218,12 +212,11 @@ public final class TableCheck implements AutoCloseable {
     return entryCount;
   }
 
-  /** Damaged blocks, in order; empty if no block was checked. */
+  /** In order; empty if no block was checked. */
   public List<LostBlocks> lostBlocks() {
     return List.copyOf(lost);
   }
 
-  /** Whether any block is located. */
   public boolean hasBlocks() {
     return places != null && places.blockCount() > 0;
   }
@@ -247,12 +240,12 @@ public final class TableCheck implements AutoCloseable {
     return properties();
   }
 
-  /** The highest sequence number of the sound entries; 0 if none. */
+  /** 0 if there is no sound entry. */
   public long largestSequence() {
     return largestSequence;
   }
 
-  /** Forward only, over all sound entries. Must be closed before this. */
+  /** Forward only, over all sound entries. To be closed before this. */
   public InternalIterator iterator(MemoryLedger ledger) {
     BlockPlaces blocks = places;
     if (blocks == null) {
@@ -286,7 +279,7 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Locates and reads the sections; false if the footer is damaged. */
+  /** Returns false if the footer is damaged. */
   private boolean checkSections() {
     attempt(0, () -> footer = TableFooter.read(bytes, window));
     TableFooter known = footer;
@@ -298,7 +291,7 @@ public final class TableCheck implements AutoCloseable {
     return known != null;
   }
 
-  /** Where a section begins; 0 if the footer is damaged. */
+  /** Returns 0 if the footer is damaged. */
   private long at(ToLongFunction<TableFooter> section) {
     TableFooter known = footer;
     return known == null ? 0 : section.applyAsLong(known);
@@ -319,7 +312,6 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Extends the current gap between sound blocks. */
   private void beginLost(long from, long to) {
     if (from < to) {
       if (lostFrom < 0) {
@@ -382,7 +374,7 @@ public final class TableCheck implements AutoCloseable {
 
   /**
    * Assembles the key of the parsed entry, which must be after the previous one. Returns whether
-   * the key is the same.
+   * their keys are the same.
    */
   private boolean takeKey(Region source) {
     int shared = block.shared;
@@ -461,7 +453,7 @@ public final class TableCheck implements AutoCloseable {
     }
   }
 
-  /** Reports the damage that a step finds; returns whether there was none. */
+  /** Reports the damage of a step; returns whether there was none. */
   private boolean attempt(long offset, Runnable step) {
     try {
       step.run();

@@ -20,7 +20,7 @@ final class TableFacts {
         file, 0, "what the manifest says", difference == null ? "another table" : difference);
   }
 
-  /** Null if there is no difference. */
+  /** Null if there is none. */
   static @Nullable String difference(TableMeta said, TableMeta found) {
     Map<String, String> expected = facts(said);
     Map<String, String> actual = facts(found);

@@ -34,7 +34,6 @@ final class TableFileWriter implements AutoCloseable {
     }
   }
 
-  /** Offset of the next byte. */
   long position() {
     return flushed + buffered;
   }
@@ -62,7 +61,7 @@ final class TableFileWriter implements AutoCloseable {
     }
   }
 
-  /** Also makes the contents of the file durable. */
+  /** Flushes and makes the contents durable. */
   void sync() throws IOException {
     flush();
     file.sync();

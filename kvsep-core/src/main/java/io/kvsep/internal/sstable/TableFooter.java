@@ -5,8 +5,8 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
 /**
- * The verified footer of a table; reads the sections that follow the blocks and verifies them. Each
- * ends where the next one begins, see {@link TableFormat}.
+ * The verified footer of a table; reads and verifies the sections that follow the blocks. Each ends
+ * where the next one begins, see {@link TableFormat}.
  *
  * @param at its start, where the properties end
  */

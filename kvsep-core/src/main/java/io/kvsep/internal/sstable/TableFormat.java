@@ -101,7 +101,7 @@ final class TableFormat {
     return mix(storeId.high() ^ mix(storeId.low() ^ mix(number + GOLDEN)));
   }
 
-  /** The checksum stored for bytes that start at {@code fileOffset}. */
+  /** For bytes that start at {@code fileOffset}. */
   static int checksum(int crc, long seed, long fileOffset) {
     return crc ^ (int) (mix(seed + fileOffset * GOLDEN) >>> 32);
   }
@@ -125,7 +125,7 @@ final class TableFormat {
   }
 
   static CorruptionException checksumMismatch(String file, long offset, int expected, int found) {
-    // The stored checksum is not itself checked and may be in a page that could not be read.
+    // The stored checksum is unverified and may be in an unreadable page.
     Region.requirePagesRead();
     return new CorruptionException(
         file,

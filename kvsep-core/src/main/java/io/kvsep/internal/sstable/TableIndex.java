@@ -8,10 +8,10 @@ import io.kvsep.internal.memory.Varint;
 /**
  * Finds the data block for a key, see {@link TableFormat} and {@link IndexBuilder}. Each block has
  * a record: an eight-byte prefix of its separator, and the offsets of both. A binary search over
- * the last prefixes of the groups, few and adjacent, finds a group of records. There the smaller
- * prefixes are counted: these loads are independent, and bring in the block's offset too. Full
- * separators are compared only among equal prefixes. Immutable; the bytes belong to the table's
- * mapping and are verified.
+ * the last prefixes of the groups, few and adjacent, finds a group. In it the smaller prefixes are
+ * counted: these loads are independent, and bring in the block's offset too. Full separators are
+ * compared only among equal prefixes. Immutable; the bytes belong to the table's mapping and are
+ * verified.
  */
 final class TableIndex implements BlockPlaces {
   private final TableBytes bytes;
@@ -19,7 +19,7 @@ final class TableIndex implements BlockPlaces {
   private final int blockCount;
   private final int commonLength;
 
-  /** Complete groups; the sample holds the last prefix of each. */
+  /** Complete groups; the sample has the last prefix of each. */
   private final int sampleCount;
 
   private final long records;
@@ -28,8 +28,6 @@ final class TableIndex implements BlockPlaces {
   private final long separators;
 
   /**
-   * Opens the section [{@code offset}, {@code limit}) of a table.
-   *
    * @param dataEnd end of the last block
    */
   TableIndex(TableBytes bytes, long offset, long limit, long dataEnd) {
@@ -63,7 +61,7 @@ final class TableIndex implements BlockPlaces {
     return blockCount;
   }
 
-  /** Also, of one more block, where the last one ends. */
+  /** {@link #blockCount} yields where the last block ends. */
   @Override
   public long blockStart(int block) {
     return table.getInt(record(block) + 12) & 0xffff_ffffL;
@@ -75,7 +73,7 @@ final class TableIndex implements BlockPlaces {
   }
 
   /**
-   * The only block that can hold (key, tag); {@link #blockCount} if it is after all blocks. The
+   * The only block that can have (key, tag); {@link #blockCount} if it is after all blocks. The
    * record found and the next one are readable.
    *
    * @throws InternalError before an unreadable page of the table is used
@@ -116,7 +114,6 @@ final class TableIndex implements BlockPlaces {
     return low;
   }
 
-  /** The first block whose prefix is not below {@code prefix}. */
   private int lowerBound(long prefix, NativeWindow window) {
     int group = 0;
     int count = sampleCount;
@@ -145,7 +142,7 @@ final class TableIndex implements BlockPlaces {
     bytes.load(record(block), TableFormat.INDEX_RECORD_BYTES * (limit - block + 1L));
   }
 
-  /** Ensures that these records and the next one are readable, as far as they exist. */
+  /** Ensures that these records and the next one, if any, are readable. */
   void requireRecords(int block, int count, NativeWindow window) {
     int limit = Math.min(block + count, blockCount);
     window.requireReadable(

@@ -15,10 +15,10 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Iterates over one table. Keys are assembled in a scratch region. Payloads are read in the mapping
- * or in the iterator's own unpacked block, so that scans do not evict blocks cached for lookups. A
- * step forward parses one entry; a step back parses from the previous restart, about half a restart
- * interval. Blocks are verified on entry; a seek within the current block does not verify it again.
+ * Iterates over one table. Assembles keys in a scratch region. Reads payloads in the mapping or in
+ * its own unpacked block, so that scans do not evict blocks cached for lookups. A step forward
+ * parses one entry; a step back parses from the previous restart, about half a restart interval.
+ * Verifies a block on entry, not for a seek within it.
  */
 final class TableIterator extends InternalIterator {
   private static final int NO_BLOCK = -1;
@@ -26,7 +26,7 @@ final class TableIterator extends InternalIterator {
   /** Suffixes are copied eight bytes at a time. */
   private static final int COPY_SLACK = 7;
 
-  /** With blocks of 2 KiB, 64 KiB. Many more would be evicted before a slow reader gets there. */
+  /** 64 KiB with blocks of 2 KiB. Many more would be evicted before a slow reader gets there. */
   private static final int BLOCKS_AHEAD_MAX = 32;
 
   /** Above this, a bulk copy is cheaper than a loop. */
@@ -40,13 +40,12 @@ final class TableIterator extends InternalIterator {
   /** Holds the current block if it is packed. */
   private final GrowingRegion unpacked;
 
-  /** Region of the current block: the mapping or {@link #unpacked}. */
+  /** The mapping or {@link #unpacked}. */
   private Region source;
 
   private Region key;
   private int blockIndex = NO_BLOCK;
 
-  /** Start of the current entry. */
   private long entry;
 
   /** For {@link #ahead}; null until first used. */
@@ -185,7 +184,7 @@ final class TableIterator extends InternalIterator {
 
   @Override
   public void foresee(PrefetchSink sink) {
-    // All that is still needed of the current entry in the view.
+    // All that the current entry still needs of the view.
     long next = block.next;
     try {
       long at = entry;
@@ -311,8 +310,7 @@ final class TableIterator extends InternalIterator {
   }
 
   /**
-   * In a cold store, loads a block and those that the walk will reach. The block and its index
-   * record are then read without further loading.
+   * In a cold store, loads a block and those that the walk will reach, with their index records.
    */
   private void loadAround(int target) {
     if (!table.bytes().cold().isCold() || (target >= loadedFrom && target < loadedTo)) {
@@ -329,8 +327,8 @@ final class TableIterator extends InternalIterator {
   }
 
   /**
-   * Enters a block by its verified copy, which saves {@link Region#requirePagesRead}. Returns false
-   * if impossible or damaged; {@link BlockView#enter} then reports the damage.
+   * Enters a block by its verified copy, without {@link Region#requirePagesRead}. Returns false if
+   * impossible or damaged, which {@link BlockView#enter} then reports.
    */
   private boolean enterCopied(int target, BlockCopy entries) {
     if (!entersCopies) {

@@ -9,20 +9,13 @@ import java.util.List;
  * must not be modified.
  *
  * @param number file number, which determines the name
- * @param fileBytes length of the file
  * @param smallestKey first stored key of entries and deleted ranges, inclusive
- * @param largestKey last stored key of entries and deleted ranges, inclusive; for a range, its end
- *     if no key directly precedes that
- * @param smallestSequence lowest sequence number of entries and deleted ranges
- * @param largestSequence highest sequence number of entries and deleted ranges
- * @param entryCount entries, including every version and tombstone
- * @param tombstoneCount entries that are deletes
+ * @param largestKey last such key, inclusive; for a range, its end if no key directly precedes that
+ * @param largestSequence of entries and deleted ranges, like {@code smallestSequence}
+ * @param entryCount every version and tombstone counts
  * @param hiddenCount entries after a newer one of the same key, kept for snapshots between the two
  * @param rangeCount fragments of deleted ranges
- * @param keyBytes sum of all key lengths
- * @param expiringCount entries that expire
- * @param expiresAtMillisMin earliest expiry; 0 if none
- * @param expiresAtMillisMax latest expiry; 0 if none
+ * @param expiresAtMillisMin 0 if no entry expires, like {@code expiresAtMillisMax}
  * @param segments references into the value log, ascending by segment
  */
 @SuppressWarnings("ArrayRecordComponent") // equality is by content, see equals
@@ -46,9 +39,7 @@ public record TableMeta(
   /**
    * References of a table to one segment.
    *
-   * @param segment logical segment id
    * @param liveBytes sum of the referenced records' lengths
-   * @param records referenced records
    */
   public record SegmentUse(long segment, long liveBytes, long records) {}
 
@@ -56,14 +47,13 @@ public record TableMeta(
     segments = List.copyOf(segments);
   }
 
-  /** Whether an entry has expired. */
   public boolean hasExpired(long nowMillis) {
     return expiringCount > 0 && expiresAtMillisMin <= nowMillis;
   }
 
   /**
-   * Whether this describes a table with properties {@code found}. A hidden count that an earlier
-   * build did not record is ignored.
+   * Whether this describes a table with properties {@code found}. Ignores a hidden count that an
+   * earlier build did not record.
    */
   public boolean describes(TableMeta found) {
     return sameButHidden(found) && (hiddenCount == 0 || hiddenCount == found.hiddenCount);

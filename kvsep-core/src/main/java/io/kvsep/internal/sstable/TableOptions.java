@@ -6,11 +6,9 @@ import io.kvsep.internal.base.StoreId;
  * Layout options of a table. Readers need none: the file is self-describing.
  *
  * @param blockBytes target length of a data block; a larger entry makes a larger block
- * @param restartInterval entries per restart
- * @param filterBitsPerKey filter bits per distinct key
- * @param packsBlocks whether blocks are compressed if that pays
+ * @param filterBitsPerKey per distinct key
+ * @param packsBlocks compresses blocks if that pays
  * @param loaded whether a bulk load writes the table, which records that
- * @param storeId store that the table belongs to
  */
 public record TableOptions(
     int blockBytes,
@@ -42,13 +40,11 @@ public record TableOptions(
     this(blockBytes, restartInterval, filterBitsPerKey, packsBlocks, /* loaded= */ false, storeId);
   }
 
-  /** A copy without compression. */
   public TableOptions unpacked() {
     return new TableOptions(
         blockBytes, restartInterval, filterBitsPerKey, /* packsBlocks= */ false, loaded, storeId);
   }
 
-  /** A copy for a bulk load. */
   public TableOptions ofLoad() {
     return new TableOptions(
         blockBytes, restartInterval, filterBitsPerKey, packsBlocks, /* loaded= */ true, storeId);

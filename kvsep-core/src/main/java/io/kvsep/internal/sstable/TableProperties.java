@@ -12,9 +12,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Codec of the properties section, which holds the {@link TableMeta}, so that a table is usable
- * without the manifest; {@link TableFormat} has the layout. File number and length come from the
- * header and the file.
+ * Codec of the properties section, see {@link TableFormat}: the {@link TableMeta}, so that a table
+ * is usable without the manifest. File number and length come from the header and the file.
  */
 final class TableProperties {
   private static final int FIXED_BYTES = 80;
@@ -71,7 +70,7 @@ final class TableProperties {
   }
 
   /**
-   * @param end end of the section
+   * @param end of the section
    * @throws IndexOutOfBoundsException if it is malformed
    */
   static Contents decode(Region table, long offset, long end, long number) {
@@ -117,9 +116,6 @@ final class TableProperties {
     return new Contents(meta, ranges, hiddenCount == 0 && hiddenAt < end);
   }
 
-  /**
-   * @param loaded whether a bulk load wrote the table
-   */
   record Contents(TableMeta meta, RangeTombstones ranges, boolean loaded) {}
 
   private static RangeTombstones decodeRanges(Region table, long start, int count) {

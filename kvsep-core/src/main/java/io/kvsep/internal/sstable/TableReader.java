@@ -18,7 +18,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads one finished table through a mapping of its file. Owns the mapping until the last pin is
+ * Reads one finished table through a mapping of its file, which it owns until the last pin is
  * dropped; the file is closed after mapping.
  *
  * <p>Header, footer, filter, index and properties are verified on open, data blocks on entry.
@@ -26,12 +26,12 @@ import org.jspecify.annotations.Nullable;
  * raises {@link IncompatibleFormatException}.
  *
  * <p>Thread safe: the state of a lookup or scan is in its {@link Lookup} or iterator. A lookup
- * takes no lock and allocates nothing. Its caller holds a pin or knows of one.
+ * takes no lock and allocates nothing. Its caller is inside the epochs or holds a pin.
  */
 public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   /**
-   * An open reader without deleted ranges: about 700 bytes of heap, including its cache entry, and
-   * the kernel's record of the mapping. The mapped pages are the kernel's.
+   * About 700 bytes of heap with its cache entry, and the kernel's record of the mapping, without
+   * its pages and deleted ranges.
    */
   private static final int WEIGHT_BYTES = 1024;
 
@@ -40,7 +40,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   private final PinCount pins;
   private final TableCache cache;
 
-  /** Unpacked blocks cached by lookups, by block; null until one was packed. */
+  /** Cached unpacked blocks; null until one was packed. */
   private volatile @Nullable AtomicReferenceArray<@Nullable CachedBlock> unpackedBlocks;
 
   private final TableBytes bytes;
@@ -81,8 +81,6 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   /**
-   * Opens the table that {@code meta} describes.
-   *
    * @throws IOException if the file does not exist or cannot be read
    */
   public static TableReader open(Storage storage, TableMeta meta, StoreId storeId, TableCache cache)
@@ -141,10 +139,10 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
 
   /**
    * Finds the newest entry of {@code key} with a tag of at most {@code seekTag}. Allocates only if
-   * a searched block does not hold the key. The result never depends on an unreadable page.
+   * a searched block lacks the key. The result never depends on an unreadable page.
    *
    * @param keyHash {@link io.kvsep.internal.memory.KeyHash#of} of the key
-   * @return whether there is one; {@code result} then holds its tag and payload
+   * @return whether there is one; {@code result} then has its tag and payload
    * @throws InternalError if a page cannot be read
    */
   public boolean get(
@@ -154,11 +152,11 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   /**
-   * As {@link #get}, in a table with no table below that may hold the key: there the filter only
-   * rejects absent keys. While all lookups hit, the filter is skipped, which saves a cache miss.
-   * After a miss it is used for some hundred lookups, so at most one lookup in as many searches a
-   * block in vain. If that block is damaged, the filter is consulted: a key known to be absent
-   * stays readable. Figures: docs/decisions/02.
+   * As {@link #get}, in a table with no table below that may have the key, where the filter only
+   * rejects absent keys. While all lookups hit, it is skipped, which saves a cache miss. After a
+   * miss it is used for some hundred lookups, so at most one in as many searches a block in vain.
+   * If that block is damaged, the filter is consulted: a key known to be absent stays readable.
+   * Figures: docs/decisions/02.
    */
   public boolean getLast(
       Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {
@@ -202,12 +200,12 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return true;
   }
 
-  /** On the heap, so readable after the table is closed. */
+  /** On the heap: readable after the table is closed. */
   public RangeTombstones rangeTombstones() {
     return rangeTombstones;
   }
 
-  /** Whether a key with this hash may be in the table; false is certain. */
+  /** False is certain. */
   public boolean mayContain(long keyHash) {
     return filter.mayContain(keyHash, new long[Region.LINE_LONGS]);
   }
@@ -309,7 +307,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   /**
-   * No pin is left and all threads that found the table have left the epochs, so no thread reads a
+   * No pin is left and all threads that found the table have left the epochs: no thread reads a
    * block.
    */
   private void free() {

@@ -16,13 +16,13 @@ import io.kvsep.internal.memory.Region;
 import java.io.IOException;
 
 /**
- * Writes one table in internal order, see {@link TableFormat}. Owns the file from the constructor
- * to {@link #close}. Nothing is durable before {@link #finish} returns; a file closed without it is
- * partial, and no reader accepts it.
+ * Writes one table in internal order, see {@link TableFormat}. Owns the file until {@link #close}.
+ * Nothing is durable before {@link #finish} returns; a file closed without it is partial, and no
+ * reader accepts it.
  *
- * <p>Not thread safe. Memory that grows with the table is off-heap and counted as {@link
- * MemoryPurpose#TABLE_BUILD}: a block, an output buffer, eight bytes per distinct key and the
- * index. After a failure only {@link #close} is left.
+ * <p>Memory that grows with the table is off-heap and counted as {@link MemoryPurpose#TABLE_BUILD}:
+ * a block, an output buffer, eight bytes per distinct key and the index. Not thread safe. After a
+ * failure only {@link #close} may be called.
  */
 public final class TableWriter implements AutoCloseable {
   private static final int NOT_PACKED = -1;
@@ -62,8 +62,6 @@ public final class TableWriter implements AutoCloseable {
   }
 
   /**
-   * Appends an entry.
-   *
    * @throws IllegalArgumentException if the entry is not after the previous one in internal order,
    *     or key, kind or payload are invalid; the table is unchanged
    * @throws StorageException if the write fails
@@ -123,7 +121,7 @@ public final class TableWriter implements AutoCloseable {
         entry.payloadLength());
   }
 
-  /** Estimated file length if the table ended here. */
+  /** Estimate for a table that ends here. */
   public long fileBytesEstimate() {
     long data = output.position() + (block.isEmpty() ? 0 : block.bytes());
     return data
@@ -147,7 +145,7 @@ public final class TableWriter implements AutoCloseable {
 
   /**
    * Completes the file and makes its contents durable, but not its name. A table has at least one
-   * entry, so a table of deleted ranges only gets a tombstone for the first key of the first range,
+   * entry, so one of deleted ranges only gets a tombstone for the first key of the first range,
    * which covers it anyway.
    *
    * @throws IllegalStateException if the table is empty
@@ -194,8 +192,6 @@ public final class TableWriter implements AutoCloseable {
   }
 
   /**
-   * Frees the memory and closes the file.
-   *
    * @throws StorageException if the file cannot be closed
    */
   @Override
@@ -209,7 +205,7 @@ public final class TableWriter implements AutoCloseable {
     output.close();
   }
 
-  /** Returns the leading bytes shared with the last key, which must be before this one. */
+  /** Leading bytes shared with the last key, which must be before this one. */
   private int commonWithLast(Region key, long keyOffset, int keyLength, long tag) {
     Region last = lastKey.region();
     int common = Region.commonPrefix(last, 0, lastLength, key, keyOffset, keyLength);
@@ -276,7 +272,7 @@ public final class TableWriter implements AutoCloseable {
     writeSection(section, footer, TableFormat.FOOTER_INDEX);
   }
 
-  /** Also frees {@code section}. */
+  /** Frees {@code section}. */
   private void writeSection(Region section, Region footer, int footerAt) throws IOException {
     try {
       long offset = output.position();

@@ -12,10 +12,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Detects that a manifest lost the edit of a table. An unknown table alone is no proof: tables are
- * complete before their edit starts. But the log is durable before a flush writes a table, and
- * compactions write entries of other tables. So the entries of a complete table precede the end of
- * the log, or belong to a bulk load that a crash ended.
+ * Detects that a manifest lost the edit of a table. An unknown table is no proof: tables are
+ * complete before their edit. But the log is durable before a flush writes a table, and compactions
+ * write entries of other tables. So the entries of a complete table precede the end of the log, or
+ * belong to a bulk load that a crash ended.
  */
 public final class UnknownTables {
   private UnknownTables() {}
@@ -23,7 +23,6 @@ public final class UnknownTables {
   /**
    * A complete table with a sequence number beyond log and manifest; null if none.
    *
-   * @param names names of all files
    * @param known numbers of the tables in the manifest
    * @param lastSequence highest sequence number in log and manifest
    */
@@ -44,9 +43,7 @@ public final class UnknownTables {
     return null;
   }
 
-  /**
-   * The highest sequence number; 0 if the table is incomplete, of another store or of a bulk load.
-   */
+  /** Returns 0 if the table is incomplete, of another store or of a bulk load. */
   private static long sequence(Storage storage, long number, StoreId storeId, MemoryLedger ledger) {
     List<CorruptionException> problems = new ArrayList<>();
     try (TableCheck table = TableCheck.open(storage, number, storeId, ledger, problems::add)) {
