@@ -4,8 +4,8 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 
 /**
- * Silences messages of Chronicle's libraries on standard error that kvsep users cannot act on: a
- * missing SLF4J provider, and a missing JVM flag for parts of Chronicle that kvsep does not use.
+ * Silences messages of Chronicle's libraries on standard error that users cannot act on: a missing
+ * SLF4J provider, and a missing JVM flag for parts of Chronicle that kvsep does not use.
  */
 public final class ChronicleLogging {
   private static final String SLF4J_PROVIDERS =
@@ -31,7 +31,7 @@ public final class ChronicleLogging {
     if (CLEANER.getLevel() == null) {
       CLEANER.setLevel(Level.OFF);
     }
-    // With a provider SLF4J prints nothing; a verbosity set by the program is kept.
+    // With a provider SLF4J prints nothing; the program's own verbosity is kept.
     if (!HAS_PROVIDER && System.getProperty(SLF4J_VERBOSITY) == null) {
       System.setProperty(SLF4J_VERBOSITY, "ERROR");
     }

@@ -4,32 +4,30 @@ import java.nio.ByteBuffer;
 import java.util.function.Predicate;
 
 /**
- * Decides whether a store is cold: larger than the memory available for its files, so that many
- * reads go to the device.
+ * Decides whether a store is cold: larger than the memory for its files, so that many reads go to
+ * the device.
  *
- * <p>Files are read through mappings. A page fault reads up to the read-ahead of the device,
- * possibly megabytes. That fills memory fastest for a store that fits. For one that does not, each
- * fault reads a thousand times what is needed and evicts pages that other readers need. In a cold
- * store readers therefore check whether their pages are in memory and read exactly the missing
- * ones, see {@code Storage.load}. The check costs almost a microsecond, little compared to a device
- * read.
+ * <p>A page fault of a mapping reads up to the read-ahead of the device, possibly megabytes. That
+ * fills memory fastest for a store that fits. Otherwise each fault reads a thousand times what is
+ * needed and evicts pages that other readers need. Readers of a cold store therefore check whether
+ * their pages are in memory and read exactly the missing ones, see {@code Storage.load}. The check
+ * costs almost a microsecond, little compared to a device read.
  *
- * <p>Sizes decide, at intervals. Major page faults decide where sizes are misleading, for example
- * because other processes use the same files: a store that fits causes only as many faults as bring
- * it into memory.
+ * <p>Sizes decide, at intervals; major page faults decide where sizes mislead, for example because
+ * other processes use the same files: a store that fits causes only as many faults as bring it into
+ * memory.
  *
- * <p>Thread safe: one thread updates, any number read.
+ * <p>One thread updates, any number read.
  */
 public final class ColdReadPolicy {
-  /** Memory statistics of the system. */
   public interface Memory {
     /**
-     * Bytes that the system can use to cache files for this process, beyond other current use;
-     * {@link Long#MAX_VALUE} if unknown.
+     * Bytes that can cache files for this process, beyond other current use; {@link Long#MAX_VALUE}
+     * if unknown.
      */
     long fileBytes();
 
-    /** Major page faults of this process since its start; 0 if unknown. */
+    /** Major page faults of this process; 0 if unknown. */
     long majorFaults();
   }
 
@@ -60,7 +58,6 @@ public final class ColdReadPolicy {
   /** Allowed faults per fault needed to bring the store into memory once. */
   private static final int FAULTS_FACTOR = 2;
 
-  /** Faults allowed for any store. */
   private static final long FAULTS_MIN = 2000;
 
   /** Samples for which faults alone keep a store cold, about a minute. */
@@ -78,10 +75,7 @@ public final class ColdReadPolicy {
   /** Approximate: concurrent increments may be lost. */
   private long deviceReads;
 
-  /**
-   * Page faults at the last sample; {@code faultsWhileWarm} counts those since the store was last
-   * cold.
-   */
+  /** Page faults at the last sample, and those since the store was last cold. */
   private long faultsSeen = -1;
 
   private long faultsWhileWarm;
@@ -96,16 +90,11 @@ public final class ColdReadPolicy {
     this.load = load;
   }
 
-  /** Whether readers should check that pages are in memory before touching them. */
   public boolean isCold() {
     return cold;
   }
 
-  /**
-   * Brings a part of a mapping into memory if the store is cold.
-   *
-   * @return whether the device was read
-   */
+  /** Does nothing in a warm store. Returns whether the device was read. */
   public boolean load(Region mapping, long offset, long count) {
     boolean isRead = cold && count > 0 && mapping.test(offset, (int) count, load);
     if (isRead) {
@@ -114,16 +103,12 @@ public final class ColdReadPolicy {
     return isRead;
   }
 
-  /** Approximate number of loads that read the device. */
+  /** Approximate. */
   public long deviceReads() {
     return deviceReads;
   }
 
-  /**
-   * Re-evaluates the state; called about ten times a second.
-   *
-   * @param storeBytes total size of the store's files
-   */
+  /** Called about ten times a second. */
   public void update(long storeBytes) {
     if (--updatesToSample <= 0) {
       updatesToSample = SAMPLE_UPDATES;

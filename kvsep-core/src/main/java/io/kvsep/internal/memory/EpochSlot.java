@@ -3,7 +3,7 @@ package io.kvsep.internal.memory;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/** The place of one thread in the {@link Epochs}, with the scratch space it uses while inside. */
+/** The place of one thread in the {@link Epochs}, with its scratch space. */
 public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   static final long IDLE = 0;
   private static final long NOBODY = 0;
@@ -16,14 +16,14 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   private static final VarHandle STATE = stateHandle();
 
   /**
-   * Epoch at which the reader entered and the low bits of its thread id, written atomically so that
-   * a thread inside is always identifiable. {@link #IDLE} if vacant.
+   * Epoch at which the reader entered and the low bits of its thread id, in one write, so that a
+   * thread inside is always identifiable. {@link #IDLE} if vacant.
    */
   private volatile long state;
 
   /**
-   * Id of the thread inside. Not a reference: storing one makes the garbage collector mark a card,
-   * and the cards of all slots share cache lines.
+   * Id of the thread inside. Storing a reference would make the garbage collector mark a card, and
+   * the cards of all slots share cache lines.
    */
   private long ownerId;
 
@@ -103,7 +103,7 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   }
 }
 
-/** Padding that keeps the epochs of two slots in separate cache lines. */
+/** Keeps the epochs of two slots in separate cache lines. */
 class EpochSlotPadding {
   @SuppressWarnings("unused") // Never read; takes up space.
   long p0;

@@ -18,15 +18,15 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides when memory that readers may still use can be freed (epoch-based reclamation; K. Fraser,
- * Practical lock-freedom, 2004). A reader enters a slot, reads whatever is current, and leaves;
- * this costs one uncontended compare-and-set and no shared counter.
+ * Practical lock-freedom, 2004). A reader enters a slot, reads whatever is current, and leaves: one
+ * uncontended compare-and-set, no shared counter.
  *
  * <p>Invariants:
  *
  * <ul>
  *   <li>I1: A reader announces its epoch before it loads anything shared, with a full fence
  *       between.
- *   <li>I2: An object is unlinked before it is retired: a reader that enters later cannot find it.
+ *   <li>I2: An object is unlinked before it is retired: later readers cannot find it.
  *   <li>I3: An object retired in epoch e is released only when no slot holds an epoch below e.
  * </ul>
  *
@@ -56,9 +56,9 @@ public final class Epochs<C extends SlotContext> {
   private volatile EpochSlot<C>[] slots;
 
   /**
-   * @param newContext creates the scratch space of a slot. All contexts are created with their
-   *     slots, so that the read path has no branch for the first use of a slot, which the JIT
-   *     compiler would see only after compiling the read without it
+   * @param newContext creates a slot's scratch space with the slot: the read path then has no
+   *     branch for a first use, which the JIT compiler would see only after compiling the read
+   *     without it
    */
   @SuppressWarnings({"unchecked", "rawtypes"}) // Generic arrays cannot be created otherwise.
   public Epochs(Supplier<C> newContext) {
@@ -97,10 +97,10 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /**
-   * Enters; everything reachable then stays valid until {@link #exit}.
+   * Everything reachable stays valid until {@link #exit}.
    *
    * @param slot from {@link #vacant}, so that the calling thread is not in it
-   * @return the slot entered: another one if the given one was taken meanwhile
+   * @return the slot entered, another one if the given one was taken
    */
   public EpochSlot<C> enter(EpochSlot<C> slot) {
     if (tryEnter(slot)) {
@@ -111,7 +111,7 @@ public final class Epochs<C extends SlotContext> {
     return enter();
   }
 
-  /** Both steps in one, for callers that have just checked for page faults. */
+  /** Both steps, for callers that have just checked for page faults. */
   public EpochSlot<C> enter() {
     EpochSlot<C> slot = vacant();
     while (!tryEnter(slot)) {
@@ -120,7 +120,7 @@ public final class Epochs<C extends SlotContext> {
     return slot;
   }
 
-  /** Runs {@code work} inside the epochs. Not for hot paths: the lambda may allocate. */
+  /** Not for hot paths: the lambda may allocate. */
   public <T extends @Nullable Object> T inside(Function<? super C, T> work) {
     EpochSlot<C> slot = vacant();
     try {
@@ -150,8 +150,6 @@ public final class Epochs<C extends SlotContext> {
    * Ends the protection but keeps the slot: the calling thread must not use protected memory any
    * more and delays no release. {@link #drain} still waits for its {@link #exit}. For user code of
    * unbounded duration.
-   *
-   * @param slot occupied by the calling thread
    */
   public void rest(EpochSlot<C> slot) {
     slot.rest(currentThreadId());
@@ -163,7 +161,7 @@ public final class Epochs<C extends SlotContext> {
 
   /**
    * Passes the scratch space of the next slot to {@code visit}, round robin, to free memory left
-   * there. Skips the slot if a thread is inside.
+   * there. Skips an occupied slot.
    */
   public void visitNext(Consumer<? super C> visit) {
     EpochSlot<C>[] candidates = slots;
@@ -180,7 +178,7 @@ public final class Epochs<C extends SlotContext> {
     }
   }
 
-  /** Sums a statistic over the scratch space of all slots, which may be in use. */
+  /** Sums over all slots, which may be in use. */
   public long sum(ToLongFunction<? super C> figure) {
     long sum = 0;
     for (EpochSlot<C> slot : slots) {
@@ -191,7 +189,7 @@ public final class Epochs<C extends SlotContext> {
 
   /**
    * Runs {@code release} once every reader now inside has left, possibly at once. Releases may
-   * retire more; such calls do not nest.
+   * retire more, without nesting.
    */
   public void retire(Runnable release) {
     synchronized (retired) {
@@ -201,8 +199,8 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /**
-   * Releases what no reader can reach. Returns the number of objects still waiting or being
-   * released by other threads. A call from a release leaves the rest to the enclosing call. If a
+   * Releases what no reader can reach. Returns the number of objects that wait or that other
+   * threads are releasing. A call from a release leaves the rest to the enclosing call. If a
    * release throws, the others still run and the exception is thrown at the end.
    */
   public int collect() {
@@ -234,7 +232,7 @@ public final class Epochs<C extends SlotContext> {
     }
   }
 
-  /** Whether the calling thread is inside; waiting for readers would then never end. */
+  /** Whether the calling thread is inside and would wait for itself forever. */
   public boolean isInside() {
     for (EpochSlot<C> slot : slots) {
       if (isIn(slot)) {
@@ -244,15 +242,15 @@ public final class Epochs<C extends SlotContext> {
     return false;
   }
 
-  /** Whether a reader that does not rest is inside at this moment; checks every slot. */
+  /** Whether a reader that does not rest is inside; checks every slot. */
   public boolean isAnybodyInside() {
     return oldestReader() != Long.MAX_VALUE;
   }
 
   /**
    * Waits until all threads inside, including resting ones, have left and everything retired is
-   * released. Threads that enter later must be unable to find shared memory and are not waited for.
-   * An exception of a release is thrown at the end.
+   * released. Threads that enter later are not waited for and must not find shared memory. An
+   * exception of a release is thrown at the end.
    */
   public void drain() {
     long now = current.incrementAndGet();
@@ -263,7 +261,7 @@ public final class Epochs<C extends SlotContext> {
     releases.throwFirst();
   }
 
-  /** Frees the scratch space of all slots; only after {@link #drain}. */
+  /** Only after {@link #drain}. */
   public void free() {
     for (EpochSlot<C> slot : slots) {
       slot.free();
@@ -317,8 +315,8 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /**
-   * First slot that a thread tries. The top bits of a Fibonacci hash spread consecutive thread ids,
-   * so that threads do not probe each other's slots.
+   * The top bits of a Fibonacci hash spread consecutive thread ids, so that threads do not probe
+   * each other's slots.
    *
    * @param slotCount a power of two, above one
    */

@@ -3,8 +3,8 @@ package io.kvsep.internal.memory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Off-heap scratch space that grows on demand, used for building keys, blocks and values. Growing
- * keeps the content; bytes never written are undefined. One owner at a time; not thread safe.
+ * Off-heap scratch space that grows on demand and keeps its content; bytes never written are
+ * undefined. Not thread safe.
  */
 public final class GrowingRegion implements AutoCloseable {
   private final MemoryLedger ledger;
@@ -17,15 +17,15 @@ public final class GrowingRegion implements AutoCloseable {
     this.purpose = purpose;
   }
 
-  /** The region, at least {@code length} bytes long. Invalidates regions returned earlier. */
+  /** Returns at least {@code length} bytes. Invalidates regions returned earlier. */
   public Region ensure(long length) {
     Region current = region;
     return current != null && capacity >= length ? current : grow(current, length);
   }
 
   /**
-   * Separate from {@link #ensure}, which is inlined into every caller: keeps that short, and avoids
-   * recompiling all of them when the first region grows beyond a MiB.
+   * Keeps {@link #ensure}, which is inlined into every caller, short, and avoids recompiling all of
+   * them when the first region grows beyond a MiB.
    */
   private Region grow(@Nullable Region current, long length) {
     Region grown = ledger.allocateUncleared(purpose, capacityFor(length));
@@ -38,13 +38,13 @@ public final class GrowingRegion implements AutoCloseable {
     return grown;
   }
 
-  /** The current region, at least one byte long. */
+  /** At least one byte long. */
   public Region region() {
     Region current = region;
     return current != null ? current : grow(null, 1);
   }
 
-  /** Capacity after growing to {@code length}, which is more than the current capacity. */
+  /** For a {@code length} above the current capacity. */
   public long capacityFor(long length) {
     long more = capacity < 1 << 20 ? capacity * 2 : capacity + capacity / 4;
     return Math.max(64, Math.max(length, more));
@@ -58,7 +58,7 @@ public final class GrowingRegion implements AutoCloseable {
     return candidate == region;
   }
 
-  /** Frees the memory; the next {@link #ensure} allocates again. */
+  /** The next {@link #ensure} allocates again. */
   @Override
   public void close() {
     if (region != null) {

@@ -1,8 +1,8 @@
 package io.kvsep.internal.memory;
 
 /**
- * The 64-bit key hash for filters: multiplies and folds eight bytes at a time, like the wyhash
- * family. Persisted in filters, so a change breaks the table format.
+ * The 64-bit key hash of filters: multiplies and folds eight bytes at a time, like the wyhash
+ * family. Persisted, so a change breaks the table format.
  */
 public final class KeyHash {
   private static final long K0 = 0x9e3779b97f4a7c15L;

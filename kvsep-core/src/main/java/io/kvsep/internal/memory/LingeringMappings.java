@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Counts mappings that their store no longer uses but whose views may still be referenced. Until
- * the garbage collector finds the views unreachable, the system keeps their pages, and the disk
- * space of deleted files. A mostly idle heap may not be collected for hours; the count limits
- * handing out more views. Thread safe.
+ * the garbage collector finds the views unreachable, perhaps after hours on an idle heap, the
+ * system keeps their pages, and the disk space of deleted files. The count limits handing out more
+ * views. Thread safe.
  */
 final class LingeringMappings {
   private final long bytesMax;
@@ -22,9 +22,6 @@ final class LingeringMappings {
 
   private final AtomicLong bytes = new AtomicLong();
 
-  /**
-   * @param bytesMax limit for {@link #areMany}
-   */
   LingeringMappings(long bytesMax) {
     this.bytesMax = bytesMax;
   }
@@ -39,16 +36,14 @@ final class LingeringMappings {
   }
 
   /**
-   * Counts a mapping.
-   *
-   * @param keptByViews an object that is reachable while a view is
+   * @param keptByViews reachable while a view is
    */
   void add(Object keptByViews, long length) {
     lingering.add(new Lingering(keptByViews, length, collected));
     bytes.addAndGet(length);
   }
 
-  /** Bytes of mappings that the garbage collector has not reported yet. */
+  /** Excludes mappings that the garbage collector has reported. */
   long bytes() {
     for (Reference<?> gone = collected.poll(); gone != null; gone = collected.poll()) {
       if (gone instanceof Lingering mapping && lingering.remove(mapping)) {

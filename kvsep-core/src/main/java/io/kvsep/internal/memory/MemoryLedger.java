@@ -7,9 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * Allocates the off-heap memory of a store and counts it by purpose. Mapped files are not counted,
- * because their pages belong to the page cache; mappings kept only for views are counted
- * separately. Thread safe.
+ * Allocates the off-heap memory of a store and counts it by purpose. Does not count mapped files,
+ * whose pages belong to the page cache; counts mappings kept only for views apart. Thread safe.
  *
  * <p>Not final, so that tests can simulate running out of memory.
  */
@@ -29,21 +28,18 @@ public class MemoryLedger {
   }
 
   /**
-   * @param lingeringBytesMax bytes of mappings kept only for views; above it no more mappings are
-   *     exposed
+   * @param lingeringBytesMax of mappings kept only for views; above it no more are exposed
    */
   MemoryLedger(long lingeringBytesMax) {
     this.lingering = new LingeringMappings(lingeringBytesMax);
   }
 
-  /** Allocates {@code length} zeroed bytes; the caller must {@link Region#free} them. */
+  /** Zeroed; the caller must {@link Region#free} it. */
   public Region allocate(MemoryPurpose purpose, long length) {
     return count(Region.allocate(this, purpose, length), purpose);
   }
 
-  /**
-   * As {@link #allocate}, but uninitialized. The system commits pages only when they are touched.
-   */
+  /** Uninitialized: the system commits pages only when they are touched. */
   public Region allocateUncleared(MemoryPurpose purpose, long length) {
     return count(Region.allocateUncleared(this, purpose, length), purpose);
   }
@@ -61,7 +57,6 @@ public class MemoryLedger {
     total.addAndGet(-length);
   }
 
-  /** Mappings kept only for views. */
   LingeringMappings lingering() {
     return lingering;
   }
@@ -74,12 +69,11 @@ public class MemoryLedger {
     return bytesByPurpose.get(purpose.ordinal());
   }
 
-  /** Maximum number of bytes held at once. */
   public long peakBytes() {
     return peak.get();
   }
 
-  /** Bytes held, by printed purpose. */
+  /** Keyed by purpose in lower case. */
   public Map<String, Long> bytesByPurpose() {
     Map<String, Long> bytes = new HashMap<>();
     for (MemoryPurpose purpose : PURPOSES) {

@@ -5,10 +5,10 @@ import java.util.zip.CRC32C;
 
 /**
  * Lets JDK calls that take only a {@link ByteBuffer}, such as checksums and file I/O, work on a
- * {@link Region} without allocating. Not thread safe; each slot, iterator and writer has its own.
+ * {@link Region} without allocating. Not thread safe.
  *
- * <p>Returned buffers are valid until the next call on this window and while the region is not
- * freed. Pass them directly to such a call; do not keep them.
+ * <p>Pass returned buffers directly to such a call: they are valid until the next call on this
+ * window and while the region is not freed.
  */
 public final class NativeWindow {
   /** In native byte order; LZ4's Java code would duplicate a buffer of another order. */
@@ -18,8 +18,6 @@ public final class NativeWindow {
   private final byte[] probe = new byte[1];
 
   /**
-   * crc32c of a range of {@code region}.
-   *
    * @throws InternalError as {@link Region#requireReadable} does
    */
   public int crc32c(Region region, long offset, long count) {
@@ -27,7 +25,6 @@ public final class NativeWindow {
     return crc32cMore(region, offset, count);
   }
 
-  /** See {@link Region#requireReadable}. */
   public void requireReadable(Region region, long offset, long count) {
     region.requireReadable(offset, count, probe);
   }
@@ -36,7 +33,7 @@ public final class NativeWindow {
     crc.reset();
   }
 
-  /** Adds a range to the checksum and returns the value so far. */
+  /** Adds a range and returns the checksum so far. */
   public int crc32cMore(Region region, long offset, long count) {
     region.requireReadable(offset, count, probe);
     long at = offset;
@@ -50,7 +47,7 @@ public final class NativeWindow {
     return (int) crc.getValue();
   }
 
-  /** The range as a direct buffer from position 0 to its limit, in native byte order. */
+  /** A direct buffer from position 0 to its limit, in native byte order. */
   public ByteBuffer over(Region region, long offset, int count) {
     return region.aimed(buffer, offset, count);
   }

@@ -1,8 +1,8 @@
 package io.kvsep.internal.memory;
 
 /**
- * Distinguishes page faults from other instances of {@link InternalError}, which the JVM, a library
- * or user code may throw for any reason.
+ * Distinguishes page faults from other instances of {@link InternalError}, of the JVM, a library or
+ * user code.
  */
 public final class PageFault {
   /** Prefix of the JVM's own messages; the rest depends on the release and the kind of code. */

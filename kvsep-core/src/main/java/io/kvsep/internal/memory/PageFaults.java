@@ -6,17 +6,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Converts page faults of mapped files to exceptions. The JVM throws an {@link InternalError},
- * often only when the method that read the page has returned, so it is caught at the API boundary
- * and not at the read. Where that is too late, {@link Region#requirePagesRead} forces it. Other
- * instances of {@link InternalError}, for example from user code, propagate unchanged.
+ * often only after the method that read the page, so it is caught at the API boundary. Where that
+ * is too late, {@link Region#requirePagesRead} forces it. Other instances, for example from user
+ * code, propagate unchanged.
  */
 public final class PageFaults {
   private PageFaults() {}
 
   /**
-   * Checks for a pending fault, as {@link Region#requirePagesRead}.
+   * As {@link Region#requirePagesRead}.
    *
-   * @throws StorageException if there is one
+   * @throws StorageException if a fault is pending
    */
   public static void requireNone() {
     try {
@@ -26,7 +26,7 @@ public final class PageFaults {
     }
   }
 
-  /** Runs {@code work} and converts its page faults. Not for hot paths: the lambda may allocate. */
+  /** Converts page faults. Not for hot paths: the lambda may allocate. */
   public static <T extends @Nullable Object> T guard(Supplier<T> work) {
     try {
       return work.get();
@@ -35,7 +35,6 @@ public final class PageFaults {
     }
   }
 
-  /** As {@link #guard(Supplier)}, without a result. */
   public static void guard(Runnable work) {
     try {
       work.run();
@@ -45,15 +44,13 @@ public final class PageFaults {
   }
 
   /**
-   * The exception to throw for an error.
-   *
-   * @throws InternalError the error itself, if it is not a page fault
+   * @throws InternalError {@code cause}, if it is not a page fault
    */
   public static StorageException error(InternalError cause) {
     return error("cannot read a page of a mapped file", cause);
   }
 
-  /** Throws an {@link Error} that is no page fault. A job must not go on after one. */
+  /** Throws an {@link Error} that is no page fault: a job must not go on after one. */
   public static void throwOther(Throwable cause) {
     if (cause instanceof Error error && !PageFault.is(error)) {
       throw error;

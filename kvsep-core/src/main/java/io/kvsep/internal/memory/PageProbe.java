@@ -1,9 +1,8 @@
 package io.kvsep.internal.memory;
 
 /**
- * Checks whether the pages of a mapping can be read, without relying on the JVM to report the fault
- * as {@link Region#requirePagesRead} does: copying an unreadable page leaves the target unchanged.
- * Copies one byte per page.
+ * Checks whether the pages of a mapping can be read, without waiting for the JVM's report: copying
+ * an unreadable page leaves the target unchanged. Copies one byte per page.
  */
 final class PageProbe {
   /** The smallest page size of any system. */
@@ -15,7 +14,7 @@ final class PageProbe {
   private PageProbe() {}
 
   /**
-   * Checks a range that the caller has found to be within the mapping.
+   * The caller has checked that the range is within the mapping.
    *
    * @param target its first byte is overwritten
    * @throws InternalError for an unreadable page, as the JVM does

@@ -4,14 +4,14 @@ import java.lang.management.ManagementFactory;
 
 /** The memory of this machine or, if limited, of the container. */
 public final class PhysicalMemory {
-  /** Asked once, because that is not cheap. */
+  /** Asked once: it is not cheap. */
   private static final class Known {
     static final long BYTES = ask();
   }
 
   private PhysicalMemory() {}
 
-  /** Its size in bytes according to the JVM; {@link Long#MAX_VALUE} if unknown. */
+  /** According to the JVM; {@link Long#MAX_VALUE} if unknown. */
   public static long bytes() {
     return Known.BYTES;
   }

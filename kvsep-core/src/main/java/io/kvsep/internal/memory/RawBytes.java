@@ -8,10 +8,11 @@ import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bytes behind a {@link Region}, by addresses. From JDK 22 on the jar has a second version of
- * this class, in {@code src/main/java22}, by {@code java.lang.foreign}; both have the same methods.
+ * The bytes behind a {@link Region}, by addresses. A jar built with {@code -Dkvsep.foreign} also
+ * has the version in {@code src/main/java22}, with the same methods by {@code java.lang.foreign},
+ * for JDK 22 and later.
  *
- * <p>The methods whose names begin with {@code get} and {@code put} check their offset. Before any
+ * <p>Methods whose names begin with {@code get} and {@code put} check their offset. Before any
  * other, {@link Region} must have checked the range.
  */
 class RawBytes {
@@ -26,7 +27,6 @@ class RawBytes {
   private long length;
   private @Nullable ByteBuffer mapping;
 
-  /** Allocates memory, zeroed or uninitialized. */
   RawBytes(long length, boolean zeroed) {
     this.address = UNSAFE.allocateMemory(length);
     this.length = length;
@@ -42,7 +42,7 @@ class RawBytes {
     this.mapping = mapping;
   }
 
-  /** Length in bytes; 0 once released. */
+  /** 0 once released, unmapped or abandoned. */
   public final long length() {
     return length;
   }
@@ -52,7 +52,7 @@ class RawBytes {
     return address;
   }
 
-  /** Makes the read-only buffer from which views of a mapping are sliced. */
+  /** The read-only buffer from which views of a mapping are sliced. */
   final ByteBuffer views() {
     ByteBuffer source = mapping;
     if (source == null) {
@@ -61,14 +61,13 @@ class RawBytes {
     return source.isReadOnly() ? source : source.asReadOnlyBuffer();
   }
 
-  /** Releases allocated memory; the bytes become empty. */
   final void release() {
     long start = address;
     forget();
     UNSAFE.freeMemory(start);
   }
 
-  /** Unmaps a mapping without views; the bytes become empty. */
+  /** For a mapping without views. */
   final void unmap() {
     ByteBuffer unmapped = mapping;
     forget();
@@ -78,7 +77,7 @@ class RawBytes {
   }
 
   /**
-   * Leaves a mapping with views to the garbage collector; the bytes become empty.
+   * Leaves a mapping with views to the garbage collector.
    *
    * @return an object that is reachable while a view is
    */
@@ -134,15 +133,15 @@ class RawBytes {
   }
 
   /**
-   * Volatile read. {@code offset} and the address of the region must be multiples of eight: not
-   * every processor reads an unaligned long atomically.
+   * {@code offset} and the address of the region must be multiples of eight: not every processor
+   * reads an unaligned long atomically.
    */
   public final long getLongVolatile(long offset) {
     check(offset, 8);
     return ordered(UNSAFE.getLongVolatile(null, address + offset));
   }
 
-  /** Volatile read; {@code offset} must be a multiple of four. */
+  /** {@code offset} must be a multiple of four. */
   public final int getIntVolatile(long offset) {
     check(offset, 4);
     return ordered(UNSAFE.getIntVolatile(null, address + offset));
@@ -154,10 +153,7 @@ class RawBytes {
     UNSAFE.putOrderedInt(null, address + offset, ordered(value));
   }
 
-  /**
-   * A volatile read of the value also sees everything written before it. Alignment as for {@link
-   * #getLongVolatile}.
-   */
+  /** As {@link #putIntRelease}; alignment as for {@link #getLongVolatile}. */
   public final void putLongRelease(long offset, long value) {
     check(offset, 8);
     UNSAFE.putOrderedLong(null, address + offset, ordered(value));
@@ -196,8 +192,8 @@ class RawBytes {
   }
 
   /**
-   * A buffer over a range, for JDK calls that take only buffers: here the window itself. It must
-   * not leave the classes of this package and the I/O calls of their direct callers.
+   * Returns the window as a buffer over a range, for JDK calls that take only buffers. It must not
+   * leave the classes of this package and the I/O calls of their direct callers.
    */
   final ByteBuffer aim(ByteBuffer window, long offset, int count) {
     UNSAFE.putLong(window, BUFFER_ADDRESS, address + offset);
@@ -205,7 +201,7 @@ class RawBytes {
   }
 
   private void check(long offset, int count) {
-    // Cannot overflow: the length is never negative, and neither is the offset at that point.
+    // Cannot overflow: the length is never negative, nor is the offset here.
     if (offset < 0 || length - offset < count) {
       throw outOfBounds(offset, count);
     }

@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A range of off-heap or mapped bytes. Every access is bounds-checked; the check cannot be turned
- * off, because a stray address would crash the JVM or worse. Multi-byte values are little-endian on
- * every platform.
+ * off: a stray address would crash the JVM or worse. Multi-byte values are little-endian on every
+ * platform.
  *
- * <p>Lifetime: {@link #free} releases the bytes at once and leaves an empty region, so that a later
- * access fails its check. The owner must ensure that no other thread is inside an access at that
- * moment; regions shared with readers are freed through {@link Epochs}.
+ * <p>{@link #free} releases the bytes at once and leaves an empty region, so that a later access
+ * fails its check. No other thread may be inside an access at that moment; regions shared with
+ * readers are freed through {@link Epochs}.
  *
  * <p>Thread safety: as plain memory. The {@code Volatile} and {@code Release} methods are for
  * publication.
@@ -32,7 +32,6 @@ public final class Region extends RawBytes {
   /** Below this length {@link #touchApart} equals {@link #touch}. */
   private static final int APART_BYTES_MIN = PageProbe.PAGE_BYTES_MIN;
 
-  /** Number of parts in the loop of {@link #touchApart}. */
   private static final int TOUCHED_PARTS = 8;
 
   private static final long UNLIKELY_LONG = 0xa75c_39d1_6be4_028fL;
@@ -49,7 +48,6 @@ public final class Region extends RawBytes {
   /** Whether views of the mapping may outlive the region. */
   private final boolean exposable;
 
-  /** The buffer from which views of the mapping are sliced. */
   private @Nullable ByteBuffer readOnly;
 
   /** Whether a view of unknown lifetime was handed out. */
@@ -86,15 +84,13 @@ public final class Region extends RawBytes {
     }
   }
 
-  /** Takes ownership of {@code mapping}, a direct buffer from the storage, from 0 to its limit. */
+  /** Takes ownership of {@code mapping}, a direct buffer, from 0 to its limit. */
   public static Region ofMapping(ByteBuffer mapping) {
     return ofMapping(mapping, /* ledger= */ null, /* exposable= */ true);
   }
 
   /**
-   * As {@link #ofMapping(ByteBuffer)}.
-   *
-   * @param ledger records the mapping if it outlives the region; may be null
+   * @param ledger records the mapping if it outlives the region
    * @param exposable whether views may outlive the region
    */
   public static Region ofMapping(
@@ -106,8 +102,8 @@ public final class Region extends RawBytes {
   }
 
   /**
-   * Releases the bytes. A mapping with views from {@link #expose} is left to the garbage collector,
-   * because a view may still be referenced. Idempotent.
+   * Leaves a mapping with views from {@link #expose} to the garbage collector: they may still be
+   * referenced. Idempotent.
    */
   public void free() {
     long freed = length();
@@ -132,17 +128,14 @@ public final class Region extends RawBytes {
     return readOnly != null && exposable;
   }
 
-  /**
-   * Whether a view should be handed out: false for a first view while many mappings await the
-   * garbage collector.
-   */
+  /** False for a first view while many mappings await the garbage collector. */
   public boolean mayExpose() {
     return isExposable() && (exposed || ledger == null || !ledger.lingering().areMany());
   }
 
   /**
-   * A read-only buffer over part of a mapping, valid while it is referenced: from now on only the
-   * garbage collector unmaps the pages.
+   * A read-only buffer over part of a mapping, valid while referenced: from now on only the garbage
+   * collector unmaps the pages.
    */
   public ByteBuffer expose(long offset, int count) {
     checkRange(offset, count);
@@ -158,9 +151,7 @@ public final class Region extends RawBytes {
     return source.slice((int) offset, count);
   }
 
-  /**
-   * Reads one byte of each cache line, so that all are being fetched before the first is needed.
-   */
+  /** Reads one byte of each cache line: all are being fetched before the first is needed. */
   public void touch(long offset, int count) {
     checkRange(offset, count);
     requireTouched(touch(offset, 0, count));
@@ -204,7 +195,7 @@ public final class Region extends RawBytes {
     }
   }
 
-  /** Applies a predicate to a part of a mapping. It must not keep the buffer. */
+  /** {@code question} must not keep the buffer. */
   public boolean test(long offset, int count, Predicate<ByteBuffer> question) {
     checkRange(offset, count);
     ByteBuffer source = readOnly;
@@ -216,13 +207,12 @@ public final class Region extends RawBytes {
 
   /**
    * Throws if a page of a mapping read before this call could not be read. For code that interprets
-   * or copies bytes not covered by a checksum, or that is about to report corruption. After a fault
-   * the JVM continues with wrong bytes, and a copy leaves its target unchanged. The error is thrown
-   * when the thread next returns from the JVM runtime to Java code; since Java 25, when compiled
-   * code next returns, possibly beyond the callers that would have caught it. Creating a
-   * two-dimensional array enters the runtime; an empty one is cheapest, see docs/decisions/07. It
-   * allocates 16 bytes of heap, so lookups use {@link #copyLine} and {@link #requireReadable}
-   * instead.
+   * or copies bytes without a checksum, or is about to report corruption: after a fault the JVM
+   * continues with wrong bytes, and a copy leaves its target unchanged. The error is thrown when
+   * the thread next returns from the JVM runtime to Java code; since Java 25, when compiled code
+   * next returns, possibly beyond the callers that would have caught it. Creating a two-dimensional
+   * array enters the runtime; an empty one is cheapest, see docs/decisions/07. It allocates 16
+   * bytes of heap, so lookups use {@link #copyLine} and {@link #requireReadable} instead.
    *
    * @throws InternalError for an unreadable page, as the JVM does
    */
@@ -234,8 +224,8 @@ public final class Region extends RawBytes {
   }
 
   /**
-   * Throws if the range is in a mapping and a page cannot be read. For ranges passed to JVM
-   * intrinsics, such as checksums, that crash the process on such a page.
+   * Throws if the range is in a mapping and a page cannot be read. For JVM intrinsics, such as
+   * checksums, that crash the process on such a page.
    *
    * @param probe its first byte is overwritten
    * @throws InternalError for an unreadable page, as the JVM does
@@ -249,8 +239,7 @@ public final class Region extends RawBytes {
 
   /**
    * Copies 64 bytes within one page, as words in the order of {@link #getLong}. For code that
-   * interprets bytes not covered by a checksum without calling {@link #requirePagesRead}
-   * afterwards.
+   * interprets bytes without a checksum and does not call {@link #requirePagesRead}.
    *
    * @param target at least {@link #LINE_LONGS} long
    * @throws InternalError for an unreadable page, as the JVM does
@@ -271,7 +260,6 @@ public final class Region extends RawBytes {
     return target[0] == filler;
   }
 
-  /** Whether this is a mapping rather than allocated memory. */
   public boolean isMapping() {
     return purpose == null;
   }
@@ -322,7 +310,7 @@ public final class Region extends RawBytes {
     copyFrom(source, sourceIndex, offset, count);
   }
 
-  /** Copies from another region; the ranges must not overlap. */
+  /** The ranges must not overlap. */
   public void put(long offset, Region source, long sourceOffset, long count) {
     checkRange(offset, count);
     source.checkRange(sourceOffset, count);
@@ -330,7 +318,7 @@ public final class Region extends RawBytes {
   }
 
   /**
-   * Copies from native memory for which the caller is responsible, such as a user's off-heap bytes,
+   * Copies native memory for which the caller is responsible, such as a user's off-heap bytes,
    * possibly in a mapping.
    *
    * @throws InternalError as {@link #requireReadable} does
@@ -375,7 +363,7 @@ public final class Region extends RawBytes {
     return aLength - bLength;
   }
 
-  /** Compares a key here to one on the heap, as {@link #compare}. */
+  /** As {@link #compare}, with a key on the heap. */
   public int compareTo(long offset, int keyLength, byte[] key) {
     checkRange(offset, keyLength);
     int common = Math.min(keyLength, key.length);
@@ -405,7 +393,6 @@ public final class Region extends RawBytes {
     return i == count;
   }
 
-  /** Length of the common prefix of two byte ranges. */
   public static int commonPrefix(
       Region a, long aOffset, int aLength, Region b, long bOffset, int bLength) {
     a.checkRange(aOffset, aLength);
@@ -424,7 +411,7 @@ public final class Region extends RawBytes {
     return i;
   }
 
-  /** A buffer over a range, see {@link RawBytes#aim}. */
+  /** See {@link RawBytes#aim}. */
   ByteBuffer aimed(ByteBuffer window, long offset, int count) {
     checkRange(offset, count);
     return aim(window, offset, count);

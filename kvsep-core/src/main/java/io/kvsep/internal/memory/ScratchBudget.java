@@ -3,10 +3,10 @@ package io.kvsep.internal.memory;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bounds the scratch space of slots, whose number is the maximum of concurrent calls so far:
- * separately the total used by running calls and the total that slots keep between calls. A call
- * that needs no more than its slot keeps touches no shared state. Thread safe; a {@link Share} is
- * used only by the thread inside the slot.
+ * Bounds the scratch space of slots, whose number is the maximum of concurrent calls so far: the
+ * total that running calls use, and the total that slots keep between calls. A call that needs no
+ * more than its slot keeps touches no shared state. Thread safe; a {@link Share} is used only by
+ * the thread inside the slot.
  */
 public final class ScratchBudget {
   private final long takenBytesMax;
@@ -16,9 +16,9 @@ public final class ScratchBudget {
   private final AtomicLong kept = new AtomicLong();
 
   /**
-   * @param takenBytesMax total for all running calls
-   * @param keptBytesMax total for all slots between calls
-   * @param slotBytesMax limit for one slot between calls
+   * @param takenBytesMax for all running calls
+   * @param keptBytesMax for all slots between calls
+   * @param slotBytesMax for one slot between calls
    */
   public ScratchBudget(long takenBytesMax, long keptBytesMax, long slotBytesMax) {
     this.takenBytesMax = takenBytesMax;
@@ -47,10 +47,7 @@ public final class ScratchBudget {
 
     private Share() {}
 
-    /**
-     * Reserves {@code bytes} in total for the call until {@link #release}; returns whether they
-     * fit.
-     */
+    /** Reserves {@code bytes} in total until {@link #release}; returns whether they fit. */
     public boolean take(long bytes) {
       if (bytes <= keptBytes || bytes <= takenBytes) {
         return true;
@@ -67,7 +64,7 @@ public final class ScratchBudget {
      * possibly unused ones, keep too much.
      */
     public boolean keep(long heldBytes) {
-      // What the next call takes if it is as long as this one; at least what is held.
+      // For a next call as long as this one; at least what is held.
       long wanted = takenBytes <= slotBytesMax ? Math.max(takenBytes, heldBytes) : heldBytes;
       if (wanted <= keptBytes || wanted > slotBytesMax) {
         return true;
@@ -80,7 +77,7 @@ public final class ScratchBudget {
     }
 
     /**
-     * Whether the call reserved nothing and everything held may be kept, so that nothing must be
+     * Whether the call reserved nothing and may keep everything held, so that nothing must be
      * ended.
      */
     public boolean isWithinKept(long heldBytes) {

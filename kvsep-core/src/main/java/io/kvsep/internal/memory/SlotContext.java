@@ -1,7 +1,7 @@
 package io.kvsep.internal.memory;
 
-/** The scratch space of one {@link EpochSlot}, used only by the thread inside it. */
+/** The scratch space of one {@link EpochSlot}. */
 public interface SlotContext {
-  /** Frees the context; the slot is not in use any more. */
+  /** The slot is not in use any more. */
   void free();
 }

@@ -7,9 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Reads the system's memory statistics: how much memory this process may use, and how much of it
- * can cache files. On Linux from /proc and the control groups (version 1 and 2); elsewhere only the
- * JVM's figure for total memory is known.
+ * Memory statistics of the system: how much this process may use, and how much of it can cache
+ * files. On Linux from /proc and the control groups (version 1 and 2); elsewhere only the JVM's
+ * figure for total memory is known.
  *
  * <p>Thread safe. Each call reads a few small files, about 100 microseconds in total.
  */
@@ -23,18 +23,14 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
     this(Path.of("/proc"), Path.of("/sys/fs/cgroup"));
   }
 
-  /**
-   * @param proc mount point of the process file system
-   * @param groups mount point of the control groups
-   */
   SystemMemory(Path proc, Path groups) {
     this.proc = proc;
     this.groups = groups;
   }
 
   /**
-   * Bytes of memory that this process may use: those of the machine or of the smallest enclosing
-   * control group. {@link Long#MAX_VALUE} if unknown.
+   * Memory of the machine or of the smallest enclosing control group; {@link Long#MAX_VALUE} if
+   * unknown.
    */
   public long limitBytes() {
     long limit = field(proc.resolve("meminfo"), "MemTotal:", 1024);
@@ -65,7 +61,10 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
     }
   }
 
-  /** The control groups of this process and their parents, of the version that accounts memory. */
+  /**
+   * Returns the control groups of this process and their parents, of the version that accounts
+   * memory.
+   */
   private List<Group> groups() {
     List<Group> found = new ArrayList<>();
     for (String line : lines(proc.resolve("self/cgroup"))) {
@@ -99,8 +98,6 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
   }
 
   /**
-   * A control group.
-   *
    * @param limit name of the limit file
    * @param usage name of the usage file, which includes subgroups and cached files
    * @param prefix of the fields in memory.stat that include subgroups
@@ -118,7 +115,7 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
       return number(directory.resolve(limit));
     }
 
-    /** Bytes of the limit that are left for files. */
+    /** Bytes left for files. */
     long fileBytes() {
       long most = limitBytes();
       long used = number(directory.resolve(usage));

@@ -3,15 +3,15 @@ package io.kvsep.internal.memory;
 import static net.openhft.chronicle.core.UnsafeMemory.UNSAFE;
 
 /**
- * Copies from and to native memory of the user, such as that of Chronicle Bytes, by address. Only
- * calls with such bytes load this class, because it needs {@code sun.misc.Unsafe} on every JDK.
+ * Copies from and to native memory of the user, such as that of Chronicle Bytes. Only calls with
+ * such bytes load this class: it needs {@code sun.misc.Unsafe} on every JDK.
  */
 final class UserMemory {
   private UserMemory() {}
 
   /**
-   * Copies into a region. The source may be in a mapping, so its pages are probed: copying an
-   * unreadable page would leave the old bytes of the target.
+   * The source may be in a mapping, so its pages are probed: copying an unreadable page would leave
+   * the old bytes of the target.
    *
    * @throws InternalError for an unreadable page, as the JVM does
    */

@@ -2,21 +2,19 @@ package io.kvsep.internal.memory;
 
 /**
  * Unsigned variable-length integers, seven bits per byte, lowest first; the high bit means that
- * more follow. Always minimal, so the encoded length follows from the value: {@code next = offset +
- * Varint.length(value)}.
+ * more follow. Always minimal, so {@code next = offset + Varint.length(value)}.
  */
 public final class Varint {
-  /** Longest encoding of a long. */
   public static final int BYTES_MAX = 10;
 
   private Varint() {}
 
-  /** Encoded length of {@code value}, 1 to {@link #BYTES_MAX}. */
+  /** From 1 to {@link #BYTES_MAX}. */
   public static int length(long value) {
     return (70 - Long.numberOfLeadingZeros(value | 1)) / 7;
   }
 
-  /** Writes {@code value} and returns the offset after it. */
+  /** Returns the offset after the value. */
   public static long put(Region region, long offset, long value) {
     long rest = value;
     long at = offset;
@@ -45,7 +43,7 @@ public final class Varint {
   }
 
   /**
-   * High bits of those of the lower seven bytes that end a value. If zero, the first value is
+   * High bits of those of the lower seven bytes that end a value; zero if the first value is
    * longer.
    */
   public static long ends(long word) {

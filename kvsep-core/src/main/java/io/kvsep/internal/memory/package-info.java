@@ -3,8 +3,8 @@
  * bytes, the ledger that counts them by purpose, and the epochs that decide when memory shared with
  * readers can be freed. No code outside this package uses addresses.
  *
- * <p>Built on Chronicle Core's {@code UnsafeMemory}. {@code java.lang.foreign} of a later JVM can
- * replace it here without changes to other packages.
+ * <p>Built on Chronicle Core's {@code UnsafeMemory}, or on {@code java.lang.foreign}: see
+ * docs/decisions/15.
  */
 @NullMarked
 package io.kvsep.internal.memory;
