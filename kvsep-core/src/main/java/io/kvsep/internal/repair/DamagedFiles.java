@@ -105,7 +105,7 @@ final class DamagedFiles implements SalvagedManifest.Owners {
     return kind == StoreFiles.Kind.TABLE || kind == StoreFiles.Kind.SEGMENT;
   }
 
-  /** The store named in the header of a table or log file; null if the header is invalid. */
+  /** The store in the header of a table or log file; null if the header is invalid. */
   @Nullable StoreId ownerOf(String name) {
     if (!isOfStore(name)) {
       return null;
@@ -128,7 +128,7 @@ final class DamagedFiles implements SalvagedManifest.Owners {
     }
   }
 
-  /** Whether a log file is a blob file with relocated records. */
+  /** Whether a log file is a blob file. */
   boolean isRelocated(long id) {
     String name = StoreFiles.segment(id);
     try (StorageFile file = storage.open(name, /* writable= */ false)) {

@@ -26,13 +26,11 @@ import org.jspecify.annotations.Nullable;
  * The log of a damaged store: its records, sorted, and the sequence number up to which writes may
  * be missing.
  *
- * <p>Sequence numbers ascend through the log without gaps, except where writes failed. A gap is
- * therefore treated as lost writes, in a missing segment or in damaged bytes.
+ * <p>Sequence numbers ascend without gaps, except where writes failed. A gap therefore counts as
+ * lost writes, in a missing segment or in damaged bytes.
  */
 final class LogSource {
   /**
-   * A segment to read.
-   *
    * @param from records before this offset are used only if entries of their keys were lost in
    *     tables
    * @param end how much of the file counts, -1 for all
@@ -40,11 +38,8 @@ final class LogSource {
   record Part(long segment, long from, long end) {}
 
   /**
-   * The end of the log.
-   *
    * @param at end of the valid log
-   * @param lost whether more had been synced that is not in the file at all; if false, a crash tore
-   *     off the rest
+   * @param lost whether more had been synced than the file has; if false, a crash tore off the rest
    */
   record Tail(LogPosition at, boolean lost) {}
 
@@ -64,7 +59,7 @@ final class LogSource {
   /** Per segment, the sequence number of its first record, if any. */
   private final TreeMap<Long, Long> firstSequences = new TreeMap<>();
 
-  /** Missing segments that are known, from their relocated records, to have been log segments. */
+  /** Missing segments whose relocated records show that they were log segments. */
   private final Set<Long> framed = new HashSet<>();
 
   private long expected = NOT_BEGUN;
@@ -106,7 +101,7 @@ final class LogSource {
     }
   }
 
-  /** Sets the sequence number that the store had reached; the part not in the log is missing. */
+  /** The store had reached this sequence number; what the log lacks up to it is missing. */
   void endsNotBefore(long lastSequence) {
     if (expected <= lastSequence) {
       gapEnd = lastSequence + 1;
@@ -115,12 +110,11 @@ final class LogSource {
     }
   }
 
-  /** Records that the sequence number reached by the store is unknown. */
   void endIsUnknown() {
     completeFrom = Long.MAX_VALUE;
   }
 
-  /** The sequence number after the last record, 0 without records. */
+  /** After the last record; 0 without records. */
   long endSequence() {
     return Math.max(0, expected);
   }
@@ -130,12 +124,12 @@ final class LogSource {
     return completeFrom;
   }
 
-  /** The first sequence number after the last gap. */
+  /** First sequence number after the last gap. */
   long gapEnd() {
     return gapEnd;
   }
 
-  /** Number of places with missing writes: files dropped by reclaim, or damaged bytes. */
+  /** Places with missing writes: files dropped by reclaim, or damaged bytes. */
   int gapCount() {
     return gapCount;
   }
@@ -154,13 +148,12 @@ final class LogSource {
 
   /**
    * Adds the relocated records of missing segments with estimated sequence numbers: after those of
-   * the preceding segments, before those of the following ones, and in log order among each other.
-   * If there are more records than numbers in between, the last ones share one. Their segment id is
-   * then that of a blob file, whose records were written before the preceding segments, or of a
-   * load, whose entries have few numbers.
+   * preceding segments, before those of following ones, in log order among each other. If records
+   * outnumber the numbers in between, the last ones share one. The segment id is then that of a
+   * blob file, whose records were written before the preceding segments, or of a load, whose
+   * entries have few numbers.
    *
-   * @param all if false, only records to which a lost entry may have pointed, because all others
-   *     are dead
+   * @param all if false, only records to which a lost entry may have pointed: all others are dead
    */
   void readRelocated(RecordReader reader, SortedRuns target, boolean all) {
     long before = 0;
@@ -191,18 +184,18 @@ final class LogSource {
     }
   }
 
-  /** Whether a missing segment is known to have been a log segment. */
+  /** Whether a missing segment was a log segment. */
   boolean wasOfLog(long segment) {
     return framed.contains(segment);
   }
 
   /**
-   * Determines the end of the log like recovery. Returns null if the end is sound, or if the audit
-   * of the segments finds the damage.
+   * Determines the end of the log like recovery. Null if it is sound, or if the audit of the
+   * segments finds the damage.
    *
-   * @param spare an empty segment after the parts; may be null
+   * @param spare an empty segment after the parts
    * @param synced how far the log had been synced according to the manifest
-   * @param sequenceInTables highest sequence number in a current table; 0 if unknown
+   * @param sequenceInTables highest in a current table; 0 if unknown
    */
   static @Nullable Tail tail(
       Storage storage,

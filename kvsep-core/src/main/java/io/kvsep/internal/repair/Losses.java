@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 
-/** Collects losses and uncertain keys: counts all, keeps the first ones. */
+/** Counts all losses and uncertain keys, and keeps the first ones. */
 final class Losses {
   static final int KEPT_MAX = 10_000;
 

@@ -17,9 +17,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Detects a lost manifest edit in the files, as opening does: an unknown segment with frames, an
- * unknown keyspace with entries, a segment that ends without a known successor, or a table newer
- * than all of these.
+ * Detects a lost manifest edit, as opening does: an unknown segment with frames, an unknown
+ * keyspace with entries, a segment that ends without a known successor, or a table newer than all
+ * of these.
  */
 record LostEdits(Storage storage, MemoryLedger ledger) implements SalvagedManifest.EditSearch {
   @Override

@@ -30,10 +30,6 @@ final class LostKeys {
   private final List<Range> ranges = new ArrayList<>();
 
   /**
-   * Adds a lost part of a table.
-   *
-   * @param from the first key, inclusive; null if open
-   * @param to the last key, inclusive; null if open
    * @param uses segments to which the table points; null if unknown
    */
   void add(

@@ -19,11 +19,11 @@ import java.util.Set;
 
 /**
  * Read-only access to a store on a failing device. A file with unreadable pages is read from a copy
- * in which these are filled with invalid bytes, so that they count as damaged and everything around
- * them stays usable. Files are read with read calls, which fail immediately; for a mapping the JVM
- * would throw an error at some later time.
+ * in which these have invalid bytes: they count as damaged, and everything around them stays
+ * usable. Files are read with read calls, which fail immediately; for a mapping the JVM would throw
+ * at some later time.
  *
- * <p>Every modification is refused. Thread safe if the two directories are.
+ * <p>Refuses every modification. Thread safe if the two directories are.
  */
 public final class ReadableFiles implements Storage {
   private static final int PIECE_BYTES = 1 << 20;
@@ -31,7 +31,7 @@ public final class ReadableFiles implements Storage {
   /** Bytes given up per unreadable sector; systems read at least this much at a time. */
   private static final int PAGE_BYTES = 4096;
 
-  /** Not zero, as which a file system reads what was never written. */
+  /** Not zero, which a file system reads where nothing was written. */
   private static final byte FILL = (byte) 0xdb;
 
   private final Storage source;
@@ -47,8 +47,8 @@ public final class ReadableFiles implements Storage {
   /**
    * Reads all files of a store sequentially.
    *
-   * @param source only read; must not be changed by others
-   * @param copies receives copies of incompletely readable files; needs space for them
+   * @param source must not be changed by others
+   * @param copies receives copies of incompletely readable files
    * @throws IOException if a file cannot be opened or a copy cannot be written
    */
   public static ReadableFiles of(Storage source, Storage copies) throws IOException {
@@ -67,12 +67,12 @@ public final class ReadableFiles implements Storage {
     return files;
   }
 
-  /** Whether every file could be read completely on the first attempt. */
+  /** Whether the first attempt could read every file completely. */
   public boolean isWhole() {
     return copied.isEmpty();
   }
 
-  /** A sentence for each file that could not be read completely. */
+  /** A sentence for each incompletely read file. */
   public List<String> notes() {
     return List.copyOf(notes);
   }

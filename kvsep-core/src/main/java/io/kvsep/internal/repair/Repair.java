@@ -31,11 +31,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Writes the newest verifiable value of each key of a damaged store to a new one.
  *
- * <p>Tables and sorted log records are merged in key order. The newest version of a key counts,
- * unless a newer delete of it or its range is known. Sequence numbers decide what is uncertain: a
- * version is certain if no newer one of its key can be among the lost data.
+ * <p>Merges tables and sorted log records in key order. The newest version of a key counts, unless
+ * a newer delete of it or its range is known. Sequence numbers decide what is uncertain: a version
+ * is certain if no newer one of its key can be among the lost data.
  *
- * <p>Single entries are remembered only if they are reported. Not thread safe.
+ * <p>Remembers single entries only to report them. Not thread safe.
  */
 public final class Repair {
   private final Input input;
@@ -46,8 +46,6 @@ public final class Repair {
   private final GrowingRegion keyMemory;
 
   /**
-   * Source, target and resources of a repair.
-   *
    * @param damaged only read
    * @param scratch for sorting; deleted by the caller
    * @param target new and empty, with a clock fixed at {@code nowMillis}
@@ -61,7 +59,6 @@ public final class Repair {
       MemoryLedger ledger,
       long nowMillis,
       long sortBytes) {
-    /** With a ledger of its own. */
     public Input(
         Storage damaged, Storage scratch, StorageEngine target, long nowMillis, long sortBytes) {
       this(damaged, scratch, target, new MemoryLedger(), nowMillis, sortBytes);
@@ -75,8 +72,6 @@ public final class Repair {
   }
 
   /**
-   * Repairs.
-   *
    * @throws CorruptionException if the directory contains no trace of a store
    * @throws StorageException if a device operation failed
    */
@@ -85,10 +80,8 @@ public final class Repair {
   }
 
   /**
-   * As {@link #run(Input)}.
-   *
    * @param notes precede the notes of the repair
-   * @param nanos tells how long the call has taken, including a first attempt
+   * @param nanos duration of the call so far, including a first attempt
    */
   public static RepairReport run(Input input, List<String> notes, LongSupplier nanos) {
     Repair repair = new Repair(input);
@@ -172,7 +165,6 @@ public final class Repair {
     }
   }
 
-  /** Compares the last writes in tables and in the log. */
   private void compareEnds(SalvagedManifest manifest, TableSource tables, LogSource log) {
     if (manifest.sound()) {
       log.endsNotBefore(manifest.lastSequence());
@@ -193,7 +185,7 @@ public final class Repair {
     }
   }
 
-  /** Whether log files are missing; their ids are consecutive from 1. */
+  /** Ids of log files are consecutive from 1. */
   private boolean hasDroppedFiles() {
     long next = 1;
     for (long id : directory.numbers(StoreFiles.Kind.SEGMENT)) {
@@ -252,7 +244,7 @@ public final class Repair {
     return true;
   }
 
-  /** Reads the log: the part not in tables yet, or all of it. */
+  /** Only the part not in tables yet, unless {@code fromAll}. */
   private void readLog(
       SalvagedManifest manifest,
       StoreId storeId,
@@ -295,7 +287,7 @@ public final class Repair {
     log.read(withoutTornEnd(manifest, storeId, written, spare));
   }
 
-  /** Reports a log that ends before the replay position, up to which it had been synced. */
+  /** Reports a log that ends before the replay position, up to which it was synced. */
   private void requireReached(SegmentState state, long start) {
     String name = StoreFiles.segment(state.id());
     long length = directory.length(name);
@@ -332,7 +324,7 @@ public final class Repair {
     }
   }
 
-  /** Removes what a crash left after the end of the log, as opening the store would. */
+  /** Removes what a crash left after the end of the log, as opening does. */
   private List<LogSource.Part> withoutTornEnd(
       SalvagedManifest manifest,
       StoreId storeId,
@@ -360,7 +352,7 @@ public final class Repair {
     }
     LogPosition torn = tail.at();
     if (tail.lost()) {
-      // The lost part is completely missing: neither the audit nor a torn end would show it.
+      // Neither the audit nor a torn end would show a part that is missing completely.
       losses.add(
           StoreFiles.segment(torn.segment()),
           torn.offset(),
@@ -477,11 +469,10 @@ public final class Repair {
   }
 
   /**
-   * Whether a relocated record is newer. Sequence numbers of relocated records are estimates. Their
-   * positions are exact if they are positions in the log; a record that moved again after a
-   * compaction had pointed to its blob file has a position there, which says nothing. Segments are
-   * missing in the manifest once all tables point to the new positions; the relocated records then
-   * tell their kind.
+   * Whether the relocated record is newer. Its sequence number is an estimate. Its position is
+   * exact if it is one in the log; it is one in a blob file, which says nothing, if the record
+   * moved again after a compaction had pointed to that file. The manifest drops a segment once all
+   * tables point to the new positions; the relocated records then show its kind.
    */
   private boolean isNewer(
       Sources sources, byte[] key, Versions relocated, @Nullable Versions other) {

@@ -14,7 +14,6 @@ final class RepairTarget {
   private static final long BATCH_BYTES = 1 << 20;
   private static final int BATCH_COUNT = 4096;
 
-  /** Prefix of names for keyspaces whose name is lost. */
   private static final String NAMELESS = "keyspace-";
 
   private final StorageEngine engine;
@@ -27,7 +26,7 @@ final class RepairTarget {
 
   /**
    * @param engine has a clock fixed at {@code nowMillis}
-   * @param names keyspaces of the old store with their old ids
+   * @param names ids in the old store by name
    */
   RepairTarget(StorageEngine engine, long nowMillis, Map<String, Integer> names) {
     this.engine = engine;
@@ -39,7 +38,7 @@ final class RepairTarget {
     names.forEach((id, name) -> ids.put(id, engine.keyspaces().open(name)));
   }
 
-  /** Id of the keyspace of a stored key, -1 if invalid. */
+  /** Returns -1 if the key is invalid. */
   static int keyspaceOf(byte[] stored) {
     int id = Keyspaces.of(stored);
     return id >= 0 && stored.length > Keyspaces.prefixLength(id) ? id : -1;
@@ -52,12 +51,11 @@ final class RepairTarget {
         : Arrays.copyOfRange(stored, prefix, stored.length);
   }
 
-  /** Name of a keyspace, empty for the store's own; null if lost. */
+  /** Empty for the store's own; null if lost. */
   @Nullable String name(int keyspace) {
     return keyspace == Keyspaces.DEFAULT ? "" : names.get(keyspace);
   }
 
-  /** Invents a unique name for a keyspace. */
   String invent(int keyspace) {
     String name = NAMELESS + keyspace;
     while (names.containsValue(name)) {

@@ -31,8 +31,8 @@ import java.util.function.LongSupplier;
  * Sorts log records by key and age in memtables of fixed size, which are written out as tables when
  * full. Entries are pointers, so only keys and a few bytes each are written.
  *
- * <p>Estimated sequence numbers may occur in several records of a key. The one added last is kept;
- * those in different tables are all kept.
+ * <p>Records of a key may share an estimated sequence number. Of those in one table the one added
+ * last is kept; those in different tables are all kept.
  */
 final class SortedRuns implements AutoCloseable {
   /** Store id of the runs, which only this object reads. */
@@ -62,7 +62,7 @@ final class SortedRuns implements AutoCloseable {
     this.memtable = newMemtable();
   }
 
-  /** Adds a put or delete, with the position to which pointers refer. */
+  /** Adds a put or delete at the position to which pointers refer. */
   void add(Region region, RecordView record, long segment, long offset, long sequence) {
     int kind = record.kind();
     entry.keyRegion = region;
@@ -136,7 +136,7 @@ final class SortedRuns implements AutoCloseable {
     memtable = newMemtable();
   }
 
-  /** Moves to the next entry with another key or tag: of equal ones the last added comes first. */
+  /** Moves to another key or tag: of equal ones the last added comes first. */
   private static void toNext(InternalIterator entries) {
     Region key = entries.keyRegion();
     long offset = entries.keyOffset();

@@ -63,8 +63,6 @@ final class TableSource implements AutoCloseable {
   }
 
   /**
-   * Checks a table and adds its valid parts.
-   *
    * @param known its description in the manifest, if there is one
    */
   void add(long number, @Nullable TableMeta known) {
@@ -80,7 +78,7 @@ final class TableSource implements AutoCloseable {
     table.run(NOBODY, () -> {});
     bytes += table.fileBytes();
     if (known != null && !table.isDescribedBy(known)) {
-      // A table of a copy of this store that was written to independently.
+      // A table of a copy of this store that was written independently.
       tables.remove(table);
       table.close();
       loseAll(name, known, problems);
@@ -118,12 +116,11 @@ final class TableSource implements AutoCloseable {
   }
 
   /**
-   * Without a manifest, finds tables of a bulk load that may not have been installed. Writes
-   * committed after a load have higher sequence numbers, earlier ones lower. A load is therefore
-   * doubtful if nothing is newer.
+   * Without a manifest, returns whether tables of a bulk load may not have been installed. Writes
+   * committed after a load have higher sequence numbers, earlier ones lower, so a load is doubtful
+   * if nothing is newer.
    *
    * @param logEnd the sequence number after the log
-   * @return whether there are such tables
    */
   boolean doubtLoads(long logEnd) {
     long last = 0;
@@ -221,8 +218,7 @@ final class TableSource implements AutoCloseable {
         lost.from(),
         lost.to(),
         "entries with stored keys from " + text(from) + " to " + text(to));
-    // Of the preceding key only older entries can be lost, because the newest comes first in a
-    // table.
+    // Only older entries of the preceding key can be lost: the newest comes first in a table.
     byte[] first =
         lost.above() == null ? from : Arrays.copyOf(lost.above(), lost.above().length + 1);
     if (meta == null) {

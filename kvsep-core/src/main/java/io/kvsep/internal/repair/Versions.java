@@ -28,7 +28,7 @@ final class Versions implements AutoCloseable {
     advance();
   }
 
-  /** The key; null at the end. */
+  /** Null at the end. */
   byte @Nullable [] key() {
     return key;
   }

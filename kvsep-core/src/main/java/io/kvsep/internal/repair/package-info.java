@@ -1,6 +1,6 @@
 /**
- * Builds a new store from what can be verified of a damaged one. Only reads the damaged files;
- * writes through an engine of the new store.
+ * Builds a new store from what can be verified of a damaged one, which it only reads. Writes
+ * through an engine of the new store.
  */
 @NullMarked
 package io.kvsep.internal.repair;
