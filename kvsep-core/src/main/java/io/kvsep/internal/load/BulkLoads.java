@@ -24,20 +24,20 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Loads many entries past log and memtables: they are sorted if necessary, written to final tables
- * and blob files, and installed by one manifest edit, all or none. One load at a time; thread safe.
+ * Loads many entries past log and memtables: sorts them if necessary, writes them to final tables
+ * and blob files, and installs all or none with one manifest edit. One load at a time; thread safe.
  *
  * <p>The entries get sequence numbers well above those in use when the load began, because their
  * tables are written while other threads write. Installation skips the numbers in between. If
- * writers have reached the load's numbers meanwhile, its tables, which are small compared to the
- * values, are rewritten with higher ones. The load is thus newer than everything committed before
- * its installation and older than everything after.
+ * writers have reached the load's numbers meanwhile, its tables, small compared to the values, are
+ * rewritten with higher ones. So the load is newer than everything committed before its
+ * installation and older than everything after.
  *
- * <p>If there are several runs of ascending keys, they are merged. Values are not moved: those of
- * each run are in order, so a scan reads one sequential stream per run.
+ * <p>Several runs of ascending keys are merged. Values are not moved: those of each run are in
+ * order, so a scan reads one sequential stream per run.
  *
- * <p>The calling thread reads the entries and sorts them; another thread compresses, checksums and
- * writes concurrently.
+ * <p>The calling thread reads and sorts the entries; another thread compresses, checksums and
+ * writes.
  */
 public final class BulkLoads {
   /** Bits by which the gap of sequence numbers grows for the next attempt. */
@@ -78,7 +78,7 @@ public final class BulkLoads {
   }
 
   /**
-   * Loads entries into a keyspace: all or none, durable on return.
+   * All or none, durable on return.
    *
    * @return the number of entries passed in
    */
@@ -86,7 +86,6 @@ public final class BulkLoads {
     return load(keyspace, entries, installation.intoKeyspace(keyspace));
   }
 
-  /** As {@link #load(int, LoadSource)}, with what the load requires and changes besides. */
   public long load(int keyspace, LoadSource entries, LoadCondition condition) {
     if (isInside()) {
       throw new IllegalStateException("a bulk load within another");
@@ -108,12 +107,12 @@ public final class BulkLoads {
     }
   }
 
-  /** Runs the action as a load without entries would be installed: nothing is written meanwhile. */
+  /** See {@link LoadInstallation#exclusively}. */
   public void exclusively(Runnable action) {
     installation.exclusively(action);
   }
 
-  /** Whether the calling thread is inside a load and therefore must not wait for it. */
+  /** Whether the calling thread is inside a load and must not wait for it. */
   public boolean isInside() {
     return lock.isHeldByCurrentThread();
   }
@@ -123,17 +122,16 @@ public final class BulkLoads {
     return lock.isLocked();
   }
 
-  /** Files of the running load. */
   public Set<String> files() {
     return owned.names();
   }
 
-  /** Bytes written to tables, including failed loads and tables that were merged. */
+  /** Includes failed loads and merged tables. */
   public long tableBytesWritten() {
     return owned.tableBytesWritten();
   }
 
-  /** Bytes written to blob files, including failed loads. */
+  /** Includes failed loads. */
   public long valueBytesWritten() {
     return owned.valueBytesWritten();
   }
@@ -182,7 +180,7 @@ public final class BulkLoads {
     return written.count();
   }
 
-  /** Writes runs and values: one buffer is filled and sorted while the other is written. */
+  /** One buffer is filled and sorted while the other is written. */
   private Written written(
       JobContext context, int keyspace, LoadSource entries, long first, LoadSyncs syncs)
       throws IOException {
@@ -243,7 +241,7 @@ public final class BulkLoads {
     return config.shape().memtableBytes() / 2;
   }
 
-  /** First sequence number of a load that leaves {@code room} numbers for writers. */
+  /** Leaves {@code room} numbers for writers. */
   private long firstNumber(long room) {
     long visible = snapshots.visibleSequence();
     // A load has fewer runs than this.

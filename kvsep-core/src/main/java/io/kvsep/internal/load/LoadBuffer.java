@@ -19,9 +19,8 @@ import io.kvsep.internal.memory.Region;
  *     16     … key, payload
  * </pre>
  *
- * Space equal to the places is kept free before them for sorting. A merge sort orders the places;
- * entries do not move. It takes about n log2(n) comparisons of numbers for n entries in any order.
- * Not thread safe.
+ * As much space before the places is kept free for a merge sort of them, with about n log2(n)
+ * comparisons of numbers for n entries in any order. Entries do not move. Not thread safe.
  */
 final class LoadBuffer implements AutoCloseable {
   /** Maximum space of an entry in addition to key and payload. */
@@ -74,7 +73,7 @@ final class LoadBuffer implements AutoCloseable {
     return (long) keyLength + payloadLength + ENTRY_OVERHEAD <= free;
   }
 
-  /** Ensures that an entry with these lengths fits into the empty buffer. */
+  /** Ensures that such an entry fits into the empty buffer. */
   void grow(int keyLength, int payloadLength) {
     long needed = ((long) keyLength + payloadLength + ENTRY_OVERHEAD + 7) & -8;
     if (needed > region.length()) {
@@ -87,7 +86,7 @@ final class LoadBuffer implements AutoCloseable {
     return region;
   }
 
-  /** Where the caller writes the key and then the payload of a new entry before {@link #add}. */
+  /** The caller writes key and payload of a new entry here before {@link #add}. */
   long newKeyOffset() {
     return end + HEADER_BYTES;
   }
@@ -141,8 +140,8 @@ final class LoadBuffer implements AutoCloseable {
   }
 
   /**
-   * Touches the next entries, which are scattered in memory: together they take about as long as
-   * one cache miss.
+   * The next entries are scattered in memory: touched together, they take about as long as one
+   * cache miss.
    */
   private void touchNext() {
     int limit = Math.min(count, position + TOUCHED_ENTRIES);
@@ -213,10 +212,7 @@ final class LoadBuffer implements AutoCloseable {
     }
   }
 
-  /**
-   * Stores the first bytes after the common prefix of all keys; they decide nearly every
-   * comparison.
-   */
+  /** The first bytes after the common prefix of all keys decide nearly every comparison. */
   private void putPrefixes() {
     long first = entryOf(placesStart());
     int common = keyLength(first);

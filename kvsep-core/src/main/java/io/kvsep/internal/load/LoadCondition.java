@@ -14,6 +14,6 @@ public interface LoadCondition {
    */
   default void addTo(VersionEdit edit, long sequence) {}
 
-  /** Called when the edit is in force, before readers see the entries. */
+  /** Called once the edit is installed, before readers see the entries. */
   default void installed() {}
 }

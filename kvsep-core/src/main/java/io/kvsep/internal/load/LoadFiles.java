@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Files of a bulk load to which nothing refers yet, registered before they are created; {@link
- * #close} deletes them. Counts the bytes written. Any thread may add, count and read; the rest is
- * for one thread at a time.
+ * #close} deletes them. Counts the bytes written, by all loads. Any thread may add, count and read;
+ * the rest is for one thread at a time.
  */
 final class LoadFiles implements AutoCloseable {
   private final Storage storage;
@@ -40,12 +40,10 @@ final class LoadFiles implements AutoCloseable {
     valueBytes.addAndGet(file.bytes());
   }
 
-  /** Bytes written to tables by all loads, including failed ones. */
   long tableBytesWritten() {
     return tableBytes.get();
   }
 
-  /** Bytes written to blob files by all loads, including failed ones. */
   long valueBytesWritten() {
     return valueBytes.get();
   }

@@ -10,14 +10,13 @@ import io.kvsep.internal.write.WriteBuffer;
 import java.io.IOException;
 
 /**
- * Reads the input of a bulk load, one buffer at a time. The longest values are written directly, so
- * that at most one of them is held; all others go into the buffer. Not thread safe.
+ * Reads the input of a bulk load, one buffer at a time. Writes the longest values directly, so that
+ * at most one is held; the others go into the buffer. Not thread safe.
  */
 final class LoadInput {
   /** Longer values are written in input order: a scan reads each of them sequentially anyway. */
   private static final int ORDERED_VALUE_BYTES_MAX = 16 << 10;
 
-  /** Entries between two calls of {@code pulse}. */
   private static final int PULSE_ENTRIES = 1024;
 
   private final LoadSource source;
@@ -37,7 +36,6 @@ final class LoadInput {
   private boolean ended;
 
   /**
-   * @param source used only by the thread that fills buffers
    * @param values receives the values that do not go into the buffer
    * @param pulse called from time to time; may throw to cancel
    */
@@ -64,7 +62,7 @@ final class LoadInput {
     return userBytes;
   }
 
-  /** Length of the longest key and payload so far, as stored in a buffer. */
+  /** Length of key and payload, as stored in a buffer. */
   long longestEntry() {
     return longestEntry;
   }
@@ -98,7 +96,7 @@ final class LoadInput {
     return !buffer.isEmpty();
   }
 
-  /** Adds the current entry of the source to the buffer; if it does not fit, it stays pending. */
+  /** Leaves the current entry of the source pending if it does not fit. */
   private void add(LoadBuffer buffer) throws IOException {
     if (source.keyspace(keyspaceOfLoad) != keyspace) {
       keyspace = source.keyspace(keyspaceOfLoad);

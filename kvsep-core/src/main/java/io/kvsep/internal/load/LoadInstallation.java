@@ -31,17 +31,15 @@ import java.util.Set;
  * <p>Writers wait while the memtables are flushed (nearly all already were) and the manifest edit
  * is written. The flush is needed because readers consider memtables newer than tables. It also
  * syncs the log, so a crash cannot leave the load without something committed before it.
- * Transactions, which otherwise look for changes in memtables, are forced to check everything
- * again.
+ * Transactions, which otherwise look for changes in memtables, must check everything again.
  *
  * <p>Thread safe; one load at a time.
  */
 public final class LoadInstallation {
   /**
    * @param tables ascending and disjoint
-   * @param first lowest sequence number of its entries
-   * @param last highest sequence number of its entries
-   * @param userBytes bytes of keys and values
+   * @param first lowest sequence number
+   * @param last highest sequence number
    */
   record Load(
       LoadCondition condition,
@@ -102,11 +100,9 @@ public final class LoadInstallation {
   }
 
   /**
-   * Installs a load.
-   *
    * @param owned its files, handed over once the manifest may name them
    * @param pulse called while waiting; may throw to cancel
-   * @return false if writers have used the load's numbers meanwhile; nothing was changed then
+   * @return false if writers have used the load's numbers; nothing was changed then
    */
   boolean install(Load load, LoadFiles owned, Runnable pulse) {
     List<Segment> opened = new ArrayList<>();
@@ -136,7 +132,7 @@ public final class LoadInstallation {
     }
   }
 
-  /** Runs the action while nothing is written and no keyspace is created or dropped. */
+  /** No write runs and no keyspace is created or dropped meanwhile. */
   void exclusively(Runnable action) {
     keyspaces.exclusively(() -> pipeline.exclusively(action));
   }
@@ -153,17 +149,17 @@ public final class LoadInstallation {
     }
   }
 
-  /** Runs without concurrent commits; returns false if writers have used the load's numbers. */
+  /** Runs without concurrent commits. */
   private boolean installAlone(Load load, LoadFiles owned) {
     failure.check();
     load.condition().check();
     if (!pipeline.isUnused(load.first())) {
       return false;
     }
-    // The rest of a failed write in the log must not reappear as newer than the load.
+    // Remains of a failed write in the log must not reappear as newer than the load.
     appender.leaveRemains();
     index.switchMemtable(logEnd());
-    // Also syncs the log, so a crash loses nothing committed before the load.
+    // This syncs the log, too.
     background.flushWaitingNow();
     VersionEdit edit = new VersionEdit().lastSequence(load.last()).lostChange(load.last());
     load.values().forEach(file -> edit.addRelocated(file.id(), file.bytes()));
@@ -171,11 +167,11 @@ public final class LoadInstallation {
     apply(load, edit, owned);
     try {
       load.condition().installed();
-      // A reader that sees the load must not use older marks.
+      // Readers that see the load must not use older marks.
       live.forgetMarks();
       pipeline.passOver(load.last(), load.userBytes());
-      // Again, because a transaction that begins before this point does not see the load and may
-      // have used the marks until now.
+      // Again: a transaction that began before this point does not see the load and may have used
+      // the marks until now.
       live.forgetMarks();
     } catch (RuntimeException | Error e) {
       throw failure.fail(e);
@@ -183,7 +179,7 @@ public final class LoadInstallation {
     return true;
   }
 
-  /** Where the log continues; without a segment it has no end. */
+  /** Position where the log continues; without a segment the log has no end. */
   private LogPosition logEnd() {
     LogPosition end = log.end();
     LogPosition replayFrom = versions.current().replayFrom();
@@ -201,9 +197,9 @@ public final class LoadInstallation {
       throw failure.fail(e);
     } finally {
       if (failed) {
-        // The manifest may or may not name the files. If the load were installed at the next open,
-        // writes made until then would be older than it, so the next write first ensures that the
-        // edit is void.
+        // The manifest may or may not name the files. If the next open installed the load, writes
+        // made until then would be older than it, so the next write first ensures that the edit is
+        // void.
         owned.handOver();
         pipeline.firstOfAll(() -> failure.guard(versions::settle));
       }

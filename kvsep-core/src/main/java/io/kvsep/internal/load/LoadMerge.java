@@ -59,11 +59,11 @@ final class LoadMerge {
     this.fanIn = (int) Math.max(FAN_IN_MIN, Math.min(Integer.MAX_VALUE, bytes / bytesEach));
   }
 
-  /** Merges all runs into one. A single run is returned unchanged. */
+  /** A single run is returned unchanged. */
   List<TableMeta> all(List<List<TableMeta>> runs) throws IOException {
     ArrayDeque<List<TableMeta>> left = new ArrayDeque<>(runs);
     while (left.size() > 1) {
-      // Passes before the last merge only as many runs as exceed its fan-in.
+      // Before the last pass, merges only as many runs as exceed its fan-in.
       int excess = left.size() - fanIn;
       int count = excess <= 0 ? left.size() : Math.min(fanIn, excess + 1);
       List<List<TableMeta>> merged = new ArrayList<>();
@@ -95,7 +95,7 @@ final class LoadMerge {
                 })) {
       run.add(entries);
       merged = run.finish();
-      // Also covers the last blocks, after which no other was entered.
+      // Covers the last blocks, too, after which no other was entered.
       Region.requirePagesRead();
     }
     List<String> names =

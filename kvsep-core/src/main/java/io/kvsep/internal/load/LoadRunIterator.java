@@ -15,8 +15,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Iterates over the tables of one run of a bulk load, which are in no version. One table is open at
- * a time. Not thread safe.
+ * Iterates over the tables of one run, which are in no version. One table is open at a time. Not
+ * thread safe.
  */
 final class LoadRunIterator extends ForwardIterator {
   private final Storage storage;

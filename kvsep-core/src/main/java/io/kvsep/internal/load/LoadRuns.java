@@ -16,9 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Writes sorted buffers of a bulk load into runs of ascending keys: a run continues while the next
  * buffer is after it. Ascending input makes one run of any length; other input about one run per
- * buffer. If a key is in several runs, the last run has its newest entry.
- *
- * <p>Used by one thread at a time.
+ * buffer. If a key is in several runs, the last has its newest entry. Used by one thread at a time.
  */
 final class LoadRuns implements AutoCloseable {
   private final JobContext context;
@@ -56,7 +54,7 @@ final class LoadRuns implements AutoCloseable {
     this.lastKey = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
   }
 
-  /** Writes a sorted, non-empty buffer. */
+  /** The buffer is sorted and not empty. */
   void write(LoadBuffer buffer) throws IOException {
     if (current != null && !isBehind(buffer)) {
       finishCurrent();
@@ -74,7 +72,7 @@ final class LoadRuns implements AutoCloseable {
     lastKey.ensure(lastKeyLength).put(0, buffer.region(), buffer.keyOffset(), lastKeyLength);
   }
 
-  /** Ends the last run; returns the tables of each run. */
+  /** Returns the tables of each run. */
   List<List<TableMeta>> finish() throws IOException {
     if (current != null) {
       finishCurrent();
@@ -82,7 +80,7 @@ final class LoadRuns implements AutoCloseable {
     return finished;
   }
 
-  /** Frees the memory and discards unfinished output. */
+  /** Discards unfinished output. */
   @Override
   public void close() {
     lastKey.close();

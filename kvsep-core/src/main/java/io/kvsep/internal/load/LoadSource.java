@@ -5,9 +5,9 @@ import io.kvsep.internal.iterator.Payload;
 /** The entries of a bulk load. */
 public interface LoadSource {
   /**
-   * The keyspace of the current entry.
+   * Keyspace of the current entry.
    *
-   * @param ofLoad the keyspace into which the load was asked to go
+   * @param ofLoad that of the load
    */
   default int keyspace(int ofLoad) {
     return ofLoad;
@@ -21,11 +21,11 @@ public interface LoadSource {
   /** Moves to the next entry, initially to the first; returns false after the last. */
   boolean next();
 
-  /** The key of the current entry, valid until the next call. */
+  /** Valid until the next call. */
   byte[] key();
 
   byte[] value();
 
-  /** When it expires; {@link Payload#NEVER} if never. */
+  /** {@link Payload#NEVER} if it does not expire. */
   long expiresAtMillis();
 }

@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 /**
  * Syncs files of a bulk load while later ones are written, so that the device is not idle until the
- * end. Threads of the read lane wait for the device; without one, {@link #finish} does. Any thread
- * may begin a sync; the rest is for the load's thread.
+ * end. Threads of the read lane wait for the device; if none is free, {@link #finish} does. Any
+ * thread may begin a sync; the rest is for the load's thread.
  */
 final class LoadSyncs {
   private final Storage storage;
@@ -25,11 +25,10 @@ final class LoadSyncs {
     this.scheduler = scheduler;
   }
 
-  /** Starts to sync a finished file. */
   void begin(String name) {
     FileSync sync = new FileSync(name);
     syncs.add(sync);
-    // If no thread is available, it is done at the end.
+    // Without a free thread, finish() runs it.
     scheduler.tryExecute(Lane.READ, sync);
   }
 
@@ -45,7 +44,7 @@ final class LoadSyncs {
     syncs.clear();
   }
 
-  /** Cancels the syncs of files that are no longer needed; waits for running ones. */
+  /** Cancels syncs that are no longer needed; waits for running ones. */
   void drop(Collection<String> names) {
     List<FileSync> dropped = syncs.stream().filter(sync -> names.contains(sync.name)).toList();
     syncs.removeAll(dropped);

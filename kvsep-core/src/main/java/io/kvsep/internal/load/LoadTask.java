@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A part of a bulk load that another thread may run. It runs once, on the first thread that starts
- * it, so no thread waits for one that is not available. Thread safe.
+ * it, so no thread waits for an unavailable one. Thread safe.
  */
 abstract class LoadTask implements Runnable {
   private final AtomicBoolean begun = new AtomicBoolean();
@@ -45,7 +45,6 @@ abstract class LoadTask implements Runnable {
     Uninterruptibles.await(done);
   }
 
-  /** Throws the exception of the task, if any. */
   final void throwIfFailed() throws IOException {
     Throwable thrown = failure;
     if (thrown instanceof IOException e) {

@@ -14,8 +14,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes values of a bulk load that are not stored inline to blob files of about a segment's
- * length, which belong to the load's {@link LoadFiles}. Not thread safe.
+ * Writes values that are not stored inline to blob files of about a segment's length, which belong
+ * to the load's {@link LoadFiles}. Not thread safe.
  */
 final class LoadValues implements AutoCloseable {
   record ValueFile(long id, long bytes) {}
@@ -45,11 +45,7 @@ final class LoadValues implements AutoCloseable {
     this.fileBytesMax = Math.min(config.segmentBytes(), SortedBlobWriter.FILE_BYTES_MAX);
   }
 
-  /**
-   * Writes an off-heap value and a pointer to it.
-   *
-   * @return bytes of the pointer
-   */
+  /** Writes an off-heap value and a pointer to it; returns the pointer's length. */
   int add(
       Region key,
       long keyOffset,
@@ -66,7 +62,7 @@ final class LoadValues implements AutoCloseable {
     return point(file, valueLength, pointer, pointerOffset);
   }
 
-  /** As above, for a value of any length on the heap. */
+  /** For a value of any length on the heap. */
   int add(
       Region key,
       long keyOffset,

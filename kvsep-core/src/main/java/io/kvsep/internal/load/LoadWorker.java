@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Runs parts of a bulk load one after the other on a thread of the load lane, while the load's
- * thread prepares the next one. Used by the load's thread.
+ * thread prepares the next one.
  */
 final class LoadWorker implements AutoCloseable {
   interface Work {
@@ -21,7 +21,7 @@ final class LoadWorker implements AutoCloseable {
     this.scheduler = scheduler;
   }
 
-  /** Starts the next part; first waits for the previous one and throws its exception. */
+  /** First waits for the previous part and throws its exception. */
   void hand(Work work) throws IOException {
     finish();
     LoadTask task =
@@ -32,11 +32,11 @@ final class LoadWorker implements AutoCloseable {
           }
         };
     current = task;
-    // If no thread is available, the thread that waits for it runs it.
+    // Without a free thread, the waiting one runs it.
     scheduler.tryExecute(Lane.LOAD, task);
   }
 
-  /** Throws the exception of the current part, if it has failed already. */
+  /** Throws the exception of the current part if it has failed. */
   void check() throws IOException {
     if (current != null) {
       current.throwIfFailed();

@@ -13,10 +13,8 @@ import java.io.IOException;
 
 /**
  * The entries of a sorted buffer as index entries, each key once, all with the same sequence
- * number. Values that are not stored inline are written to blob files during iteration, so that
- * they are in key order.
- *
- * <p>One pass only. Not thread safe.
+ * number. Writes values that are not stored inline to blob files during iteration, so that they are
+ * in key order. One pass only. Not thread safe.
  */
 final class LoadedEntries extends ForwardIterator {
   private final LoadBuffer buffer;
@@ -55,7 +53,7 @@ final class LoadedEntries extends ForwardIterator {
     }
   }
 
-  /** Frees the memory; does not close buffer or values. */
+  /** Does not close buffer or values. */
   @Override
   public void close() {
     pointer.close();

@@ -1,6 +1,6 @@
 /**
- * Bulk loads: write entries in any order to tables and blob files outside the log, and install them
- * with one edit, all or none. Nothing refers to the files before that.
+ * Bulk loads: write entries in any order to tables and blob files outside the log, to which nothing
+ * refers until one edit installs all or none.
  */
 @NullMarked
 package io.kvsep.internal.load;
