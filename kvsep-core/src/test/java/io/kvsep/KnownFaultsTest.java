@@ -35,7 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Faults that other stores with a log of values are known to answer with lost, empty or wrong
- * values, put into real files; the table in docs/guide/durability.md has a row for each.
+ * values, put into real files; the table in docs/internals/testing.md has a row for each.
  */
 final class KnownFaultsTest {
   private static final int KEYS = 100;
@@ -438,7 +438,7 @@ final class KnownFaultsTest {
 
   @Test
   void everyRowOfTheTableNamesTestsThatThereAre() throws IOException {
-    for (List<String> row : Documents.rows("guide/durability.md", "fault")) {
+    for (List<String> row : Documents.rows("internals/testing.md", "fault")) {
       for (String test : row.get(3).split(", ", -1)) {
         String[] parts = test.split("\\.", -1);
         assertEquals(2, parts.length, test);
