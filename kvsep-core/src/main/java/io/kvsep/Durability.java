@@ -36,9 +36,10 @@ public abstract sealed class Durability {
   }
 
   /**
-   * The log is synced only by {@code sync()}, {@code flush()} and {@code close()}, and when a
-   * memtable is full. Acknowledged writes still survive the end of the process. For bulk loads and
-   * state that can be rebuilt.
+   * No write waits for a sync of its own. A power failure loses at most what came after the last
+   * {@code sync()}, {@code flush()} or {@code close()}; the log may be synced at any other time,
+   * too. Acknowledged writes still survive the end of the process. For bulk loads and state that
+   * can be rebuilt.
    *
    * @return the durability of a write that is not synced
    */

@@ -9,7 +9,7 @@ import java.time.Duration;
  * <p>On return the entry is visible to every reader. Arrays are copied; the caller may reuse them.
  * Errors: {@link io.kvsep.error.LimitExceededException} (nothing was written), {@link
  * io.kvsep.error.StorageException} (a device operation failed; nothing was written, the store stays
- * usable), {@link io.kvsep.error.StoreFailedException} (a sync failed, now or earlier), {@link
+ * usable), {@link io.kvsep.error.StoreFailedException} (the store has failed), {@link
  * io.kvsep.error.StoreClosedException}, {@link io.kvsep.error.ReadOnlyStoreException} (the store is
  * read-only; a transaction throws it only from its commit). Thread safe. Interrupts do not abort a
  * write; the interrupt status is preserved.
