@@ -173,7 +173,7 @@ final class LogRecovery {
     return tornSegment != 0;
   }
 
-  /** The pre-allocated segment after the end of the log; 0 if none. */
+  /** The spare after the end of the log; 0 if none. */
   long spareSegment() {
     return spareSegment;
   }
@@ -194,7 +194,7 @@ final class LogRecovery {
     return new LogPosition(last.segment(), last.end());
   }
 
-  /** Whether nothing follows the end of the log, except perhaps one empty pre-allocated segment. */
+  /** Whether nothing but perhaps the spare follows the end of the log. */
   private boolean isSpare(List<SegmentState> behind) {
     if (behind.size() > 1) {
       return false;

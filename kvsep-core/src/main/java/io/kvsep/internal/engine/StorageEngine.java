@@ -111,7 +111,10 @@ public final class StorageEngine implements AutoCloseable {
   private final long replayedBytes;
   private final long tornBytes;
 
-  /** Opens or creates a store. On failure closes the storage. */
+  /**
+   * Opens or creates a store. On failure closes the storage. A store that is refused is unchanged;
+   * one in which a device operation failed later may be recovered in part, and can be opened again.
+   */
   public static StorageEngine open(EngineConfig config) {
     ChronicleLogging.silence();
     boolean opened = false;
@@ -132,6 +135,7 @@ public final class StorageEngine implements AutoCloseable {
     }
   }
 
+  /** The order of the steps is that of docs/internals/recovery.md. */
   private StorageEngine(EngineConfig given) throws IOException {
     config = failStop(given, failure);
     StoreOpener opener = new StoreOpener(config, ledger);

@@ -37,8 +37,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The first half of opening: takes the lock, reads or creates the manifest and checks the log.
- * Before {@link #settle} nothing but a missing store is created, so a refused open changes nothing.
+ * The first half of opening: takes the lock, reads or creates the manifest, checks the log and
+ * rewrites its end. {@link StorageEngine} has the second: it connects the parts and replays the
+ * log. Before {@link #settle} only LOCK is written, or a missing store created, so a store that is
+ * refused is unchanged.
  */
 final class StoreOpener {
   private final Storage storage;
@@ -157,7 +159,8 @@ final class StoreOpener {
   }
 
   /**
-   * Cuts off a torn tail, seals complete segments, and deletes files that are not in the manifest.
+   * Begins a new manifest, seals complete segments, cuts off a torn tail, writes every replayed
+   * segment anew, and deletes files that are not in the manifest.
    */
   void settle(VersionSet versions, LogRecovery recovery) throws IOException {
     versions.beginWriting();
