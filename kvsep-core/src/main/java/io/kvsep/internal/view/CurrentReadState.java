@@ -51,7 +51,10 @@ public final class CurrentReadState {
     this.failure = failure;
   }
 
-  /** The caller must be inside an epoch. */
+  /**
+   * Valid until the caller's epoch ends. Outside an epoch only its heap fields may be read, and of
+   * the memtables the active one by the commit leader and the oldest by the flush.
+   */
   public ReadState get() {
     ReadState view = current;
     if (view == null) {

@@ -7,6 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The fill level of the memtables at one time, to find later entries without a look at earlier
  * ones. Retains no memory: valid only while its memtable is in the read state.
+ *
+ * @param epoch how often marks had been invalidated; no epoch of readers
  */
 public record MemtableHighWater(long epoch, Memtable memtable, long mark, long entryCount) {
   public static MemtableHighWater of(ReadState view) {
@@ -16,7 +18,10 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
     return new MemtableHighWater(view.markEpoch, active, active.mark(), entries);
   }
 
-  /** No entry before an earlier mark in the read state has a higher sequence number. */
+  /**
+   * The highest sequence number in the read state. If the mark was taken first, no entry before it
+   * is higher.
+   */
   public static long newestSequence(ReadState view) {
     long newest = view.version.lastSequence();
     for (Memtable memtable : view.searched) {
