@@ -12,7 +12,7 @@ public interface Scheduler extends AutoCloseable {
 
   /** Kinds of work that must not wait for each other. */
   enum Lane {
-    /** Soon blocks writers: creation of the next segment, syncs of the log. */
+    /** Soon blocks writers: creation of the next segment, syncs of much new log data. */
     LOG,
     /** Blocks writers: writing memtables to tables. */
     FLUSH,
@@ -46,7 +46,7 @@ public interface Scheduler extends AutoCloseable {
   /** Runs the task with the given pause in between, until {@link #close}. */
   void repeat(long intervalNanos, Runnable task);
 
-  /** Runs a short task once after the delay, unless closed before. */
+  /** Runs a task no longer than a sync once after the delay, unless closed before. */
   void after(long delayNanos, Runnable task);
 
   /** Most concurrent tasks of the compaction lane. */

@@ -23,7 +23,7 @@ import java.util.random.RandomGenerator;
  * @param segmentBytes length of a log segment
  * @param shape limits derived from the memory budget
  * @param clock for times to live
- * @param ticker for metrics and pacing
+ * @param ticker for metrics, pacing and due times of syncs
  * @param random for store ids and skip list heights
  * @param scheduler runs background work; closed by the engine
  * @param reclaim limits of garbage in the value log

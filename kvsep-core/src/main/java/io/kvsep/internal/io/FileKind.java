@@ -1,7 +1,7 @@
 package io.kvsep.internal.io;
 
 /**
- * A kind of file of a store.
+ * What the header of a kind of file says, and its name in messages.
  *
  * @param magic eight ASCII characters that begin with "kvsep" in either case
  * @param versionMin oldest format version read

@@ -1,10 +1,11 @@
 /**
  * All raw memory: bounds-checked {@link io.kvsep.internal.memory.Region}s over off-heap and mapped
  * bytes, the ledger that counts them by purpose, and the epochs that decide when memory shared with
- * readers can be freed. No code outside this package uses addresses.
+ * readers can be freed. No code outside this package uses addresses, except those of the program's
+ * Chronicle Bytes.
  *
- * <p>Built on Chronicle Core's {@code UnsafeMemory}, or on {@code java.lang.foreign}: see
- * docs/decisions/15.
+ * <p>Built on Chronicle Core's {@code UnsafeMemory}; see docs/decisions/15 for a build on {@code
+ * java.lang.foreign}.
  */
 @NullMarked
 package io.kvsep.internal.memory;
