@@ -5,7 +5,7 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
 /**
- * A mapped table file.
+ * A mapped table file for its parts: filter, index, blocks. {@link TableReader} owns it.
  *
  * @param name for errors
  * @param mapping the whole file

@@ -12,7 +12,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Detects that a manifest lost the edit of a table. An unknown table is no proof: tables are
+ * Finds a table whose edit a manifest has lost. An unknown table is no proof: tables are
  * complete before their edit. But the log is durable before a flush writes a table, and compactions
  * write entries of other tables. So the entries of a complete table precede the end of the log, or
  * belong to a bulk load that a crash ended.

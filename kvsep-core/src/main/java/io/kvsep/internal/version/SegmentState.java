@@ -7,15 +7,15 @@ package io.kvsep.internal.version;
  * @param sealedLength final length in bytes of the file with this id, or {@link #GROWING}
  * @param home id of the file with its records: its own or a blob file's
  * @param relocated whether the file with this id is a blob file
- * @param lastSequence for a sealed log segment, a number that no record in it exceeds and every
- *     record in the next one does; 0 for a segment that was moved; otherwise {@link #UNKNOWN}
+ * @param lastSequence for a sealed log segment, a number not below those of its records and below
+ *     those of the next segment; 0 for a segment that was moved; otherwise {@link #UNKNOWN}
  */
 public record SegmentState(
     long id, long sealedLength, long home, boolean relocated, long lastSequence) {
   /** In place of a length: the log may still append. */
   public static final long GROWING = -1;
 
-  /** In place of a sequence number: no record has a higher one. */
+  /** In place of a sequence number that is not known; compares above all numbers. */
   public static final long UNKNOWN = Long.MAX_VALUE;
 
   static SegmentState ofLog(long id, long sealedLength) {

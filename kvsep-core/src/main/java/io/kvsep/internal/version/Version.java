@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * Files of a live version are not deleted. A dead version stays dead.
  */
 public final class Version {
-  /** Most stores have tables in few of them. */
+  /** Enough for any store: each level has ten times the target of the one above. */
   public static final int LEVELS = 7;
 
   private final Level[] levels;

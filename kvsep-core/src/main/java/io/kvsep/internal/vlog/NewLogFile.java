@@ -6,7 +6,7 @@ import io.kvsep.internal.io.StoreFiles;
 import java.io.IOException;
 
 /**
- * A log file under construction. {@link #close} deletes it unless it was {@linkplain #finish
+ * A blob file under construction. {@link #close} deletes it unless it was {@linkplain #finish
  * finished}. After a failed step only {@link #close} may be called. Not thread safe.
  */
 final class NewLogFile implements AutoCloseable {

@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the file of a record. A pointer names a segment by its logical id. The record is in that
- * segment's file at the pointer's offset or, after a rewrite, in a blob file, its <em>home</em>,
- * which is also a segment with its own id. A record may be in several listed files; all copies are
- * equal.
+ * segment's file at the pointer's offset or, after a rewrite, in a blob file, its <em>home</em>. A
+ * blob file has an id from the same counter. A record may be in several listed files; all copies
+ * are equal.
  *
  * <p>Invariant: a file is listed before a pointer that needs it becomes visible, and unlisted only
  * when no reader, cursor or snapshot can have a pointer that no other listed file resolves. So in a
