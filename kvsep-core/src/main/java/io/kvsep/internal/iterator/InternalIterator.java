@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Invariants:
  *
- * <ol>
+ * <ul>
  *   <li>I1: A new iterator is not valid; every seek and step sets validity.
  *   <li>I2: {@link #next} and {@link #previous} require validity. Past either end only a seek
  *       restores it.
  *   <li>I3: Key and payload are readable until the next seek, step or close. They may be in
  *       different regions, and each step may change these.
- * </ol>
+ * </ul>
  *
  * <p>Not thread safe. A damaged block raises {@link io.kvsep.error.CorruptionException}.
  */

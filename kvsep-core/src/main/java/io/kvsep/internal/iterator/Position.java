@@ -4,9 +4,9 @@ import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The position of an {@link InternalIterator}. Written by the iterator that finds the entries and
- * shared by those that follow it, so that a step copies nothing. Lookups use it without the key.
- * Plain fields save virtual calls.
+ * The entry at which an {@link InternalIterator} stands. Written by the iterator that finds the
+ * entries and shared by those that follow it, so that a step copies nothing. Lookups use it without
+ * the key. Plain fields save virtual calls.
  */
 public class Position {
   public @Nullable Region keyRegion;

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Invariants:
  *
- * <ol>
+ * <ul>
  *   <li>I1: A node is complete before it is linked into level 0 or a chain, or put into the index.
  *   <li>I2: No version in a chain is older than the key node. A key has several nodes only if an
  *       older version was inserted after a newer one; then the node with the higher tag was
@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>I6: Nothing is ever unlinked; memory is freed with the arena.
  *   <li>I7: A {@link Link} holds how many leading bytes the keys of its two nodes share, and the
  *       next bytes of the second key.
- * </ol>
+ * </ul>
  *
  * <p>A position is a key node (upper half) with a node.
  *
