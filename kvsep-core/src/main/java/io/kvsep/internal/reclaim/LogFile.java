@@ -3,7 +3,7 @@ package io.kvsep.internal.reclaim;
 import io.kvsep.internal.vlog.BlobFileWriter;
 
 /**
- * A complete value-log file that only tables reference.
+ * What reclaim knows of a value-log file that is complete and that no memtable references.
  *
  * @param bytes its length
  * @param neededBytes bytes of its live records in a new file, including their index

@@ -17,7 +17,7 @@ import java.util.Map;
 /**
  * Size of the value-log files and of the live data in them. Live records count for the file that
  * holds them, not for the segment they came from. Every method iterates over all files. Thread
- * safe. Callers that ask for live or pinned bytes must be inside the epochs.
+ * safe.
  */
 public final class LogSpace {
   private final SegmentDirectory segments;
@@ -38,7 +38,7 @@ public final class LogSpace {
     return segments.all().size() + remover.hiddenSegments();
   }
 
-  /** Bytes of the files in the version, except a pre-allocated segment. */
+  /** Bytes of the files in the version, except the spare. */
   public long bytesInForce(Version version) {
     Map<Long, SegmentState> inForce = version.segments();
     long bytes = 0;

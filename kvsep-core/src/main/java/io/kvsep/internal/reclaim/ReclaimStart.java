@@ -6,7 +6,7 @@ import io.kvsep.internal.version.Version;
 import java.util.HashSet;
 import java.util.Set;
 
-/** Files and counters when a reported reclaim began. */
+/** Files and counters when a call of reclaim began, for its report. */
 public record ReclaimStart(
     Set<Long> files, long logBytes, long filesRewritten, long bytesRead, long bytesWritten) {
   public static ReclaimStart of(Version version, long logBytes, ReclaimScheduler work) {

@@ -298,7 +298,7 @@ public final class Repair {
     }
   }
 
-  /** Removes a pre-allocated segment at the end. */
+  /** Removes the spare. */
   private List<LogSource.Part> withoutSpare(List<LogSource.Part> parts) {
     int last = parts.size() - 1;
     return last > 0
