@@ -1,6 +1,6 @@
 package io.kvsep.internal.background;
 
-/** The active segment of the log, as reclaim sees it. Thread safe. */
+/** The active segment, {@code write.SegmentRotation}, as reclaim sees it. Thread safe. */
 public interface ActiveSegment {
   /** Flushed bytes in the segment that no table points to. */
   long garbageBytes();

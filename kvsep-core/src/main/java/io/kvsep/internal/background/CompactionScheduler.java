@@ -478,11 +478,11 @@ public final class CompactionScheduler {
       event.entries = oldest.entryCount();
       event.memtableBytes = oldest.allocatedBytes();
     }
-    // Before the sync, which makes everything up to it durable: the manifest must not hold a
-    // sequence number that a power failure takes back.
+    // Read before the sync, which covers it: the manifest must not hold a sequence number that a
+    // power failure takes back.
     long lastSequence = snapshots.visibleSequence();
-    // The table points into the log, so those bytes must be durable before the table is complete. A
-    // complete table that points beyond the log would look as if its edit were lost.
+    // The table points into the log, so those bytes must be durable before the table is complete.
+    // To StoreOpener.checkLog a complete table beyond the log is one whose edit was lost.
     log.sync();
     long bytes = 0;
     try (FlushOrdering.Output output =

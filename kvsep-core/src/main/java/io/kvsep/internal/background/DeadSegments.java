@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Drops segments to which no table and no unflushed memtable points, without reading them. A log
- * segment must also lie wholly before the replay position and not be retained. Thread safe.
+ * Takes segments out of the manifest, unread, to which no table and no unflushed memtable points. A
+ * log segment must also lie wholly before the replay position and not be retained. Thread safe.
  */
 public final class DeadSegments {
   private final VersionSet versions;

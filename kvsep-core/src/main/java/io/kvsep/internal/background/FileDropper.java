@@ -18,9 +18,9 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Drops files without reading them: tables that range deletes hide entirely, and segments to which
- * nothing points. Runs after each flush and compaction, after the release of snapshots that held
- * such tables, and again after a failure.
+ * Takes files out of the manifest unread: tables that range deletes hide entirely, and segments to
+ * which nothing points. Runs after each flush and compaction, after the release of snapshots that
+ * held such tables, and again after a failure.
  *
  * <p>Thread safe, except for {@link #tick}.
  */
@@ -112,7 +112,7 @@ final class FileDropper {
 
   private void dropCoveredTables(boolean besidePause) {
     due = true;
-    // Tables that are not busy then are in the version that is current then.
+    // Under the lock of the running compactions, tables that are not busy are in the current version.
     List<FullyDeletedTables.Covered> covered =
         running.takeCovered(besidePause, this::coveredTables);
     if (covered.isEmpty()) {

@@ -3,9 +3,9 @@ package io.kvsep.internal.background;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.version.VersionEdit;
 
-/** The part of the log that a flush needs. Thread safe. */
+/** The end of the log, {@code write.LogTail}, as a flush sees it. Thread safe. */
 public interface FlushLog {
-  /** Makes everything appended durable. */
+  /** Makes everything published durable. */
   void sync();
 
   /** End of what is durable. */

@@ -29,13 +29,13 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets flushes write values in key order if the store does not fit into memory. The log holds them
+ * Has flushes copy values in key order if the store does not fit into memory. The log holds them
  * in write order, so a scan would need a device read for nearly each. The flush copies a memtable's
  * records into a blob file, to which the level 0 table points; see docs/decisions/11.
  *
  * <p>Invariants:
  *
- * <ol>
+ * <ul>
  *   <li>I1: The blob file is durable before the table is complete, and one edit adds both. After a
  *       crash before that edit, the next open removes both and replays the log.
  *   <li>I2: Until the edit is installed replay starts before the records, so none of their segments
@@ -47,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  *       points into it.
  *   <li>I5: A flush does not fail because of the copy. If a record is damaged or I/O fails, the
  *       memtable is flushed with its pointers unchanged.
- * </ol>
+ * </ul>
  *
  * <p>One flush runs at a time. {@link #bytesWritten} is thread safe.
  */
@@ -90,7 +90,7 @@ public final class FlushOrdering {
     this.followedFrom = followedFrom;
   }
 
-  /** Writes the tables of a memtable, as {@link io.kvsep.internal.compaction.FlushJob} does. */
+  /** Writes the table of a memtable; calls {@code pointers} for each entry with a pointer. */
   interface Flush {
     List<TableMeta> run(PointerRefresh pointers) throws IOException;
   }
@@ -177,7 +177,10 @@ public final class FlushOrdering {
     }
   }
 
-  /** Values of one memtable, in files of about a segment's length. */
+  /**
+   * Copies the value of each entry that the flush writes, and answers with a pointer to the copy.
+   * The files have about a segment's length.
+   */
   private final class Values implements PointerRefresh, AutoCloseable {
     private final FlushPlan plan;
     private final long fileBytesMax =

@@ -12,7 +12,7 @@ import java.util.Map;
 /**
  * The log records that a flush copies in key order.
  *
- * @param before only records of older segments are copied
+ * @param before only records of segments below this one are copied
  * @param records upper bound of their number, by segment
  * @param bytes their total length
  * @param scattered whether most of them are not in key order yet
@@ -21,7 +21,7 @@ public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolea
   /**
    * Walks a memtable.
    *
-   * @param before the oldest segment that stays as it is, with all later ones
+   * @param before as {@link #before}
    */
   public static FlushPlan of(InternalIterator memtable, long before) {
     RecordOrder order = new RecordOrder();

@@ -4,7 +4,7 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import java.util.function.Predicate;
 
-/** Files that compactions may point into. Thread safe. */
+/** Files that compactions may point into, {@code reclaim.RefreshTargets}. Thread safe. */
 public interface PointerTargets {
   /** Files that stay unchanged until this is closed. */
   interface Pins extends AutoCloseable {

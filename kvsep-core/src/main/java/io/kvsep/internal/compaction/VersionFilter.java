@@ -137,7 +137,7 @@ final class VersionFilter implements AutoCloseable {
     if (range == ranges.count() || key.compareTo(offset, length, ranges.start(range)) < 0) {
       return false;
     }
-    // If any newer delete is in the stripe, the oldest newer one is.
+    // The oldest of the newer deletes decides: it is in the stripe if any of them is.
     long delete = ranges.oldestAbove(range, sequence);
     return delete != RangeTombstones.NOTHING && stripe(delete) == stripe(sequence);
   }
