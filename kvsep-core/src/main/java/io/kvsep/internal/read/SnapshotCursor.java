@@ -23,8 +23,9 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cursor over the store. Pins a read state. Calls that read more than the heap claim the cursor,
- * so that neither a second thread nor a closing store frees memory in use.
+ * A cursor over the store, as of a snapshot or of its opening. Pins a read state. Calls that read
+ * more than the heap claim the cursor, so that neither a second thread nor a closing store frees
+ * memory in use.
  */
 public final class SnapshotCursor extends BoundedCursor {
   /** No claim is possible any more. */

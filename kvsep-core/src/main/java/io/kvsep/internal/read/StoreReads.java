@@ -37,10 +37,10 @@ import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The read half of an engine. Thread safe; takes no lock. Reads at {@link #LATEST} see the newest
- * commit, others the commit that a snapshot lease holds. A read first takes a read state and then
- * checks the lease: if it is still held, every job whose result is in the read state knew of it and
- * kept what it needs.
+ * The read half of an engine. Thread safe; takes no lock once tables and records are mapped. Reads
+ * at {@link #LATEST} see the newest commit, others the commit that a snapshot lease holds. A read
+ * first takes a read state and then checks the lease: if it is still held, every job whose result
+ * is in the read state knew of it and kept what it needs.
  */
 public final class StoreReads {
   /** Reads the newest commit; never released. */

@@ -26,9 +26,10 @@ public final class Admission {
 
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
-  /** Factor on that rate when garbage throttling begins, and its slope. */
+  /** Factor on {@link #SLOW_BYTES_PER_SECOND} when garbage throttling begins. */
   private static final double PRESSED_MAX = 2;
 
+  /** By how much the factor falls while the pressure rises by one. */
   private static final double PRESSURE_STEP = 6;
 
   /** The factor's minimum. */

@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  *       and visibility agree.
  *   <li>I2: a write that fails before the log is published has not happened, and fails alone: its
  *       bytes are cut off the log and its group is retried one by one. If the cut fails, their
- *       start is zeroed and the log continues in a new segment. Only if that also fails and the
- *       process dies before the next write may recovery find the bytes.
+ *       start is zeroed and the log continues in a new segment. Recovery may find the bytes only if
+ *       that fails too and the process dies before the next write.
  *   <li>I3: a failure after the log is published fails the store, and so does every {@link Error}
  *       of the leader or of an exclusive action, except one of a condition.
  * </ul>
@@ -229,7 +229,7 @@ public final class CommitPipeline {
     }
   }
 
-  /** Queues the request; returns whether the calling thread leads, or else its outcome is known. */
+  /** Queues the request. True if the calling thread leads, false once there is an outcome. */
   private boolean awaitLead(WriteRequest request) {
     synchronized (queue) {
       if (closed) {

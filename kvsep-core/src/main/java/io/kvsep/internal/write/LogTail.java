@@ -23,7 +23,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The log of the commit leader: a {@link LogWriter} that switches to new segments. A segment is
+ * The end of the log: a {@link LogWriter} that switches to new segments and seals old ones. Each is
  * durable and in the manifest before its first frame, so the manifest alone says which segments
  * exist. That takes three syncs, so a background job creates the next segment, the <em>spare</em>,
  * in advance. A segment ends in the log itself; the manifest seals it with the edit that moves the
