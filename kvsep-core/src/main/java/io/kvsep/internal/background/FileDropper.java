@@ -112,7 +112,7 @@ final class FileDropper {
 
   private void dropCoveredTables(boolean besidePause) {
     due = true;
-    // Under the lock of the running compactions, tables that are not busy are in the current version.
+    // Under the lock of the running compactions: tables not busy are in the current version then.
     List<FullyDeletedTables.Covered> covered =
         running.takeCovered(besidePause, this::coveredTables);
     if (covered.isEmpty()) {

@@ -41,7 +41,10 @@ public final class StoreWrites {
   private final CommitPipeline pipeline;
   private final IntervalSyncs syncs;
   private final StoreReads reads;
+
+  /** A pool of slots, counted by close. Nothing is retired here: it protects no memory. */
   private final Epochs<WriteRequest> slots;
+
   private final ScratchBudget memory;
   private final boolean readOnly;
   private final boolean syncsEveryCommit;
