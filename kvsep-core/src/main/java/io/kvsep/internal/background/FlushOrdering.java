@@ -29,8 +29,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has flushes copy values in key order if the store does not fit into memory. The log holds them
- * in write order, so a scan would need a device read for nearly each. The flush copies a memtable's
+ * Has flushes copy values in key order if the store does not fit into memory. The log holds them in
+ * write order, so a scan would need a device read for nearly each. The flush copies a memtable's
  * records into a blob file, to which the level 0 table points; see docs/decisions/11.
  *
  * <p>Invariants:

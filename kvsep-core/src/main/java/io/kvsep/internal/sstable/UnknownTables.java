@@ -12,10 +12,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds a table whose edit a manifest has lost. An unknown table is no proof: tables are
- * complete before their edit. But the log is durable before a flush writes a table, and compactions
- * write entries of other tables. So the entries of a complete table precede the end of the log, or
- * belong to a bulk load that a crash ended.
+ * Finds a table whose edit a manifest has lost. An unknown table is no proof: tables are complete
+ * before their edit. But the log is durable before a flush writes a table, and compactions write
+ * entries of other tables. So the entries of a complete table precede the end of the log, or belong
+ * to a bulk load that a crash ended.
  */
 public final class UnknownTables {
   private UnknownTables() {}
