@@ -295,13 +295,14 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * levels above it, so that writers need not wait. That requires a level above: with the default
    * options all levels are in use from some TB of tables on.
    *
-   * <p>Damaged tables stay in place, together with tables that can only be merged with them. All
-   * other tables are compacted first; then the damage is thrown, even if it had been found earlier.
+   * <p>Damaged and unreadable tables stay in place until the store is reopened, together with
+   * tables that can only be merged with them. All other tables are compacted first; then the
+   * problem is thrown, even if it had been found earlier.
    *
    * @throws CorruptionException if a table of the store is damaged
    * @throws IncompatibleFormatException if the header of a table is damaged
    * @throws StorageException if a device operation failed, such as on a full disk; the call may be
-   *     repeated
+   *     repeated. Also if the device could not read a table
    * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   void compact();

@@ -108,9 +108,8 @@ public record StoreStats(
    * @param bytesWritten bytes of the new files; included in {@link StoreStats#deviceBytesWritten}
    * @param reclaimableBytes upper bound of the bytes freed by rewriting all completed files whose
    *     entries have been flushed
-   * @param damagedFiles names of log files and tables that reclaim or a compaction found damaged
-   *     since the store was opened, or could not read. They are skipped; unreadable ones only for a
-   *     time
+   * @param damagedFiles names of log files and tables that reclaim or a compaction found damaged or
+   *     could not read since the store was opened; they are skipped until it is reopened
    */
   public record Reclaim(
       long filesRewritten,

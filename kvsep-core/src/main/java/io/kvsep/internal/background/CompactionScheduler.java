@@ -2,17 +2,17 @@ package io.kvsep.internal.background;
 
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.compaction.BadInput;
 import io.kvsep.internal.compaction.CompactionConfig;
 import io.kvsep.internal.compaction.CompactionJob;
 import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
-import io.kvsep.internal.compaction.CorruptInput;
 import io.kvsep.internal.compaction.FlushJob;
 import io.kvsep.internal.compaction.IdleCompactionPicker;
 import io.kvsep.internal.compaction.JobContext;
-import io.kvsep.internal.compaction.LevelZeroBypass;
 import io.kvsep.internal.compaction.LoadPlacement;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.compaction.PointerTargets;
@@ -36,7 +36,6 @@ import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.view.ReadState;
 import io.kvsep.internal.view.SnapshotRegistry;
 import java.io.IOException;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
@@ -50,8 +49,8 @@ import org.jspecify.annotations.Nullable;
  * Schedules flushes and compactions, and installs their results.
  *
  * <p>A failed job leaves its inputs in place. Writers that wait for it get its error, and it is
- * retried on request and by the timer. A damaged table is quarantined until close, an unreadable
- * one until it can be read; no writer waits for them.
+ * retried on request and by the timer. A table that is damaged or cannot be read is quarantined
+ * until the store is reopened.
  *
  * <p>Thread safe. Flushes run one at a time, oldest memtable first. Compactions run concurrently
  * with them and with each other, on disjoint tables.
@@ -75,8 +74,7 @@ public final class CompactionScheduler {
 
   private final CompactionPicker picker;
   private final IdleCompactionPicker idlePicker;
-  private final FileQuarantine spared = new FileQuarantine();
-  private final QuarantinedTables unreadable;
+  private final FileQuarantine quarantine = new FileQuarantine();
 
   private final AtomicBoolean flushScheduled = new AtomicBoolean();
 
@@ -92,9 +90,6 @@ public final class CompactionScheduler {
 
   private final RunningCompactions running;
   private final FileDropper dropping;
-
-  /** Version in which a damaged table blocks level 0. While it is current, waiting is no use. */
-  private volatile @Nullable Version stuck;
 
   /** Last sequence when the store was found quiet. A later write ends idle compaction at once. */
   private volatile long quietSequence = NEVER;
@@ -133,24 +128,16 @@ public final class CompactionScheduler {
     this.running = new RunningCompactions(live);
     this.deadSegments =
         new DeadSegments(versions, live, failure, config.reclaim().goal().retainedBytes());
-    this.unreadable =
-        new QuarantinedTables(
-            spared,
-            versions,
-            running,
-            config.scheduler(),
-            () -> context(PointerRefresh.NONE),
-            this::compactionNeeded);
     this.dropping =
-        new FileDropper(versions, live, snapshots, failure, running, spared, deadSegments);
+        new FileDropper(versions, live, snapshots, failure, running, quarantine, deadSegments);
   }
 
   public DeadSegments deadSegments() {
     return deadSegments;
   }
 
-  public FileQuarantine sparedFiles() {
-    return spared;
+  public FileQuarantine quarantine() {
+    return quarantine;
   }
 
   /**
@@ -215,19 +202,19 @@ public final class CompactionScheduler {
 
     @Nullable CompactionPlan choose(Set<TableFile> busy) {
       Version version = versions.current();
-      Set<TableFile> damaged = spared.tablesIn(version);
-      Set<TableFile> untouchable = union(busy, damaged);
+      Set<TableFile> bad = quarantine.tablesIn(version);
+      boolean nothingRuns = busy.isEmpty();
+      busy.addAll(bad);
       CompactionPlan whole = running.pausersPlan();
       CompactionPicker picks = whole == null ? picker : picker.beside(whole);
-      long oldest = snapshots.oldest();
-      plan = LevelZeroBypass.pick(picks, compaction, version, busy, damaged, nowMillis, oldest);
+      plan = picks.pick(version, busy, bad, nowMillis, snapshots.oldest());
       forReads = plan == null && whole == null;
       if (forReads) {
-        if (busy.isEmpty()) {
+        if (nothingRuns) {
           // Nothing is due, so no writer can be waiting for what has failed.
           compactionError = null;
         }
-        plan = isQuiet() ? idlePicker.pick(version, untouchable) : null;
+        plan = isQuiet() ? idlePicker.pick(version, busy) : null;
       }
       return plan;
     }
@@ -245,22 +232,15 @@ public final class CompactionScheduler {
     return sequence == quietSequence && sequence != idleFailedAt;
   }
 
-  private static Set<TableFile> union(Set<TableFile> busy, Set<TableFile> damaged) {
-    if (damaged.isEmpty()) {
-      return busy;
-    }
-    Set<TableFile> all = new HashSet<>(busy);
-    all.addAll(damaged);
-    return all;
-  }
-
-  /** Whether a damaged table keeps level 0 from getting shorter, so that waiting is no use. */
-  public boolean isLevelZeroStuck() {
+  /** The problem of a quarantined table if one keeps level 0 from getting shorter, else null. */
+  public @Nullable KvException levelZeroProblem() {
     Version version = versions.current();
-    if (version != stuck && LevelZeroBypass.isStuck(picker, version, spared.tablesIn(version))) {
-      stuck = version;
-    }
-    return version == stuck;
+    Set<TableFile> bad = quarantine.tablesIn(version);
+    boolean isBlocked =
+        !bad.isEmpty()
+            && version.tables(0).length > 0
+            && picker.pickLevelZero(version, picker.baseLevel(version, bad), bad) == null;
+    return isBlocked ? quarantine.foundIn(version) : null;
   }
 
   /**
@@ -273,7 +253,6 @@ public final class CompactionScheduler {
       return;
     }
     quietSequence = quiet ? snapshots.visibleSequence() : NEVER;
-    unreadable.tick();
     if (!retryTicks.isDue(
         flushError != null || compactionError() != null || dropping.hasFailed())) {
       return;
@@ -430,12 +409,16 @@ public final class CompactionScheduler {
   private @Nullable KvException compactAlone(Compacting work) {
     running.pause();
     try {
-      unreadable.lookAlone();
       work.run(
           new FullCompaction(
-              versions, picker, spared, config.clock(), running, this::runUnhurried, this::spares));
-      // Before compactions resume: until then no quarantined table can be released.
-      return spared.foundIn(versions.current());
+              versions,
+              picker,
+              quarantine,
+              config.clock(),
+              running,
+              this::runUnhurried,
+              this::quarantines));
+      return quarantine.foundIn(versions.current());
     } catch (IOException e) {
       throw new StorageException("cannot compact", e);
     } finally {
@@ -524,8 +507,8 @@ public final class CompactionScheduler {
       return;
     } catch (IOException | RuntimeException | Error e) {
       PageFaults.throwOther(e);
-      // Other compactions go on without the damaged table, and no writer waits for it.
-      succeeded = spares(plan, e);
+      // Other compactions go on without the bad table.
+      succeeded = quarantines(plan, e);
       if (!succeeded) {
         failed(e, forReads);
       } else if (!forReads) {
@@ -539,9 +522,20 @@ public final class CompactionScheduler {
     }
   }
 
-  /** Quarantines the table of the plan that caused the error; returns whether there is one. */
-  private boolean spares(CompactionPlan plan, Throwable error) {
-    return spared.spareOneOf(plan.tables(), error) || unreadable.spares(plan, error);
+  /** Quarantines the table that made a plan fail; returns whether there is one. */
+  private boolean quarantines(CompactionPlan plan, Throwable error) {
+    if (quarantine.addDamaged(error, plan::holds)) {
+      return true;
+    }
+    boolean isForeign = error instanceof IOException || error instanceof StoreFailedException;
+    if (isForeign || plan.move()) {
+      return false;
+    }
+    BadInput bad = BadInput.find(context(PointerRefresh.NONE), plan, error);
+    if (bad != null) {
+      quarantine.add(bad.file(), bad.problem());
+    }
+    return bad != null;
   }
 
   private void failed(Throwable cause, boolean forReads) {
@@ -567,11 +561,6 @@ public final class CompactionScheduler {
     try (PointerTargets.Pins pins = pointerTargets.pin(plan)) {
       edit = CompactionJob.run(context(pins.pointers()), plan);
       failure.guard(() -> versions.apply(edit));
-    } catch (IllegalArgumentException
-        | IllegalStateException
-        | IndexOutOfBoundsException
-        | ArithmeticException e) {
-      throw CorruptInput.behind(e, context(PointerRefresh.NONE), plan);
     }
     if (!plan.move()) {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));

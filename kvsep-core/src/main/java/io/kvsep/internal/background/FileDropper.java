@@ -30,7 +30,7 @@ final class FileDropper {
   private final SnapshotRegistry snapshots;
   private final FailureState failure;
   private final RunningCompactions running;
-  private final FileQuarantine spared;
+  private final FileQuarantine quarantine;
   private final DeadSegments deadSegments;
 
   /**
@@ -56,14 +56,14 @@ final class FileDropper {
       SnapshotRegistry snapshots,
       FailureState failure,
       RunningCompactions running,
-      FileQuarantine spared,
+      FileQuarantine quarantine,
       DeadSegments deadSegments) {
     this.versions = versions;
     this.live = live;
     this.snapshots = snapshots;
     this.failure = failure;
     this.running = running;
-    this.spared = spared;
+    this.quarantine = quarantine;
     this.deadSegments = deadSegments;
   }
 
@@ -145,13 +145,16 @@ final class FileDropper {
       releasedAtLook = snapshots.released();
       FullyDeletedTables.Found found =
           FullyDeletedTables.find(
-              version, snapshots.boundaries(), busy, /* unreadable= */ spared.tablesIn(version));
+              version,
+              snapshots.boundaries(),
+              busy,
+              /* unreadable= */ quarantine.tablesIn(version));
       coveredAreHeld = found.held();
       return found.tables();
     } catch (CorruptionException | IncompatibleFormatException e) {
       // A table with range deletes is damaged. The next pass skips it.
       failed = true;
-      spared.spare(e);
+      quarantine.addDamaged(e, file -> true);
       return List.of();
     } finally {
       version.release();

@@ -1,6 +1,5 @@
 package io.kvsep.internal.background;
 
-import io.kvsep.error.KvException;
 import io.kvsep.internal.compaction.CompactionPicker;
 import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.version.TableFile;
@@ -38,7 +37,7 @@ final class FullCompaction {
 
   private final VersionSet versions;
   private final CompactionPicker picker;
-  private final FileQuarantine spared;
+  private final FileQuarantine quarantine;
   private final Clock clock;
   private final RunningCompactions running;
   private final Job job;
@@ -50,14 +49,14 @@ final class FullCompaction {
   FullCompaction(
       VersionSet versions,
       CompactionPicker picker,
-      FileQuarantine spared,
+      FileQuarantine quarantine,
       Clock clock,
       RunningCompactions running,
       Job job,
       Sparing sparing) {
     this.versions = versions;
     this.picker = picker;
-    this.spared = spared;
+    this.quarantine = quarantine;
     this.clock = clock;
     this.running = running;
     this.job = job;
@@ -65,7 +64,7 @@ final class FullCompaction {
   }
 
   void run() throws IOException {
-    compactOne(version -> picker.pickLevelZeroApart(version, spared.tablesIn(version)));
+    compactOne(version -> picker.pickLevelZeroApart(version, quarantine.tablesIn(version)));
     for (int level = 0; level < Version.LEVELS - 1; level++) {
       compactLevel(level);
     }
@@ -88,7 +87,8 @@ final class FullCompaction {
     Outcome whole;
     do {
       whole =
-          compactOne(version -> picker.pickWholeLevel(version, level, spared.tablesIn(version)));
+          compactOne(
+              version -> picker.pickWholeLevel(version, level, quarantine.tablesIn(version)));
     } while (whole == Outcome.DAMAGE);
     if (whole == Outcome.DONE) {
       return;
@@ -98,7 +98,8 @@ final class FullCompaction {
     Outcome part = Outcome.DONE;
     while (parts-- > 0 && part != Outcome.NOTHING) {
       part =
-          compactOne(version -> picker.pickPartOfLevel(version, level, spared.tablesIn(version)));
+          compactOne(
+              version -> picker.pickPartOfLevel(version, level, quarantine.tablesIn(version)));
     }
   }
 
@@ -106,7 +107,7 @@ final class FullCompaction {
   private Outcome rewriteSome(Predicate<TableFile> stale) throws IOException {
     Outcome outcome = Outcome.NOTHING;
     Version chosen = versions.current();
-    List<CompactionPlan> rewrites = picker.pickRewrites(chosen, spared.tablesIn(chosen), stale);
+    List<CompactionPlan> rewrites = picker.pickRewrites(chosen, quarantine.tablesIn(chosen), stale);
     boolean areLong = picker.areLong(rewrites);
     for (CompactionPlan rewrite : rewrites) {
       if (compactOne(version -> remaining(version, rewrite), areLong) == Outcome.DAMAGE) {
@@ -165,7 +166,7 @@ final class FullCompaction {
     try {
       job.run(plan);
       return Outcome.DONE;
-    } catch (KvException | InternalError e) {
+    } catch (RuntimeException | InternalError e) {
       if (!sparing.spares(plan, e)) {
         throw e;
       }

@@ -78,12 +78,14 @@ public final class CompactionPicker {
   /**
    * The most urgent compaction that uses no {@code busy} table; null if nothing is due.
    *
+   * @param busy tables of running compactions, and the {@code bad} ones
+   * @param bad tables that cannot be read
    * @param nowMillis decides what has expired
    * @param oldestReader the lowest sequence number at which anything may be read
    */
   public @Nullable CompactionPlan pick(
-      Version version, Set<TableFile> busy, long nowMillis, long oldestReader) {
-    int base = baseLevel(version);
+      Version version, Set<TableFile> busy, Set<TableFile> bad, long nowMillis, long oldestReader) {
+    int base = baseLevel(version, bad);
     GarbageEstimate hidden = lastHidden.of(version, oldestReader);
     double[] scores = new double[LAST];
     Integer[] byScore = new Integer[LAST];
@@ -251,9 +253,10 @@ public final class CompactionPicker {
 
   /**
    * The level into which level 0 is compacted: the highest one whose target reaches the base, but
-   * never below a level that holds tables, which would then be older than those beneath.
+   * never below a level that holds tables, which would then be older than those beneath. Above a
+   * level with a {@code bad} table, so that level 0 does not fill up.
    */
-  public int baseLevel(Version version) {
+  public int baseLevel(Version version, Set<TableFile> bad) {
     long bytes = largestLevelBytes(version);
     int base = LAST;
     while (bytes > config.levelBaseBytes() && base > 1) {
@@ -269,10 +272,12 @@ public final class CompactionPicker {
     }
     for (int level = 1; level < base; level++) {
       if (version.tables(level).length > 0) {
-        return level;
+        base = level;
       }
     }
-    return base;
+    return base > 1 && Arrays.stream(version.tables(base)).anyMatch(bad::contains)
+        ? base - 1
+        : base;
   }
 
   /** Merges all of a level into the next non-empty level, or into the last one. */
@@ -378,7 +383,7 @@ public final class CompactionPicker {
     }
   }
 
-  @Nullable CompactionPlan pickLevelZero(Version version, int base, Set<TableFile> busy) {
+  public @Nullable CompactionPlan pickLevelZero(Version version, int base, Set<TableFile> busy) {
     TableFile[] tables = version.tables(0);
     for (TableFile table : tables) {
       if (busy.contains(table)) {

@@ -1,5 +1,6 @@
 package io.kvsep.internal.compaction;
 
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.version.TableFile;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -46,5 +47,10 @@ public record CompactionPlan(
     List<TableFile> all = new ArrayList<>(inputs);
     all.addAll(overlaps);
     return all;
+  }
+
+  /** Whether a file is one of the plan's tables. */
+  public boolean holds(String file) {
+    return tables().stream().anyMatch(it -> file.equals(StoreFiles.table(it.meta().number())));
   }
 }

@@ -47,7 +47,9 @@ public final class IdleCompactionPicker {
     if (plan == null || !(isWorthIt(plan) || goesDown(version, next))) {
       return null;
     }
-    return isLong(plan) ? picker.pickLevelZero(version, picker.baseLevel(version), busy) : plan;
+    return isLong(plan)
+        ? picker.pickLevelZero(version, picker.baseLevel(version, Set.of()), busy)
+        : plan;
   }
 
   private static boolean isWorthIt(CompactionPlan plan) {

@@ -61,7 +61,7 @@ public final class ReclaimScheduler {
 
   private final ReentrantLock jobLock = new ReentrantLock();
 
-  private final FileQuarantine spared;
+  private final FileQuarantine quarantine;
 
   private volatile @Nullable Throwable error;
 
@@ -88,7 +88,7 @@ public final class ReclaimScheduler {
     this.versions = context.versions();
     this.failure = context.failure();
     this.deadSegments = background.deadSegments();
-    this.spared = background.sparedFiles();
+    this.quarantine = background.quarantine();
     this.activeSegment = activeSegment;
     this.pressure = pressure;
     this.pace =
@@ -183,7 +183,7 @@ public final class ReclaimScheduler {
   }
 
   List<String> damagedFiles() {
-    return spared.namesIn(versions.current());
+    return quarantine.namesIn(versions.current());
   }
 
   public StoreStats.Reclaim stats(Version version) {
@@ -192,7 +192,7 @@ public final class ReclaimScheduler {
         bytesRead.get(),
         bytesWritten.get(),
         picker().balance(version).garbageBytes(),
-        spared.namesIn(version));
+        quarantine.namesIn(version));
   }
 
   public long filesRewritten() {
@@ -245,7 +245,9 @@ public final class ReclaimScheduler {
 
   /** Quarantined files and others that a job must leave alone. */
   private ReclaimPicker.Damage damage(Set<Long> others) {
-    return new ReclaimPicker.Damage(spared.logFilesAnd(others), spared.tableNumbers());
+    Set<Long> files = quarantine.numbers(StoreFiles.Kind.SEGMENT);
+    files.addAll(others);
+    return new ReclaimPicker.Damage(files, quarantine.numbers(StoreFiles.Kind.TABLE));
   }
 
   private @Nullable ReclaimPlan pickDue(Version version, Set<Long> pinned) {
@@ -266,7 +268,7 @@ public final class ReclaimScheduler {
       throws IOException {
     failure.check();
     deadSegments.remove();
-    List<String> sparedBefore = spared.names();
+    Set<String> known = quarantine.names();
     try (RefreshTargets.Claim claim = refreshTargets.claim(choice)) {
       ReclaimPlan plan = claim.plan();
       if (plan != null) {
@@ -274,7 +276,7 @@ public final class ReclaimScheduler {
       }
       return plan != null;
     } catch (CorruptionException | IncompatibleFormatException e) {
-      if (!spared.spareAnother(e, sparedBefore)) {
+      if (!quarantine.addDamaged(e, file -> !known.contains(file))) {
         throw e;
       }
       return true;
@@ -299,10 +301,11 @@ public final class ReclaimScheduler {
   /** Like {@link Step#run}, for reordering. */
   private boolean orderSome(long last, Pace jobPace, BooleanSupplier continues) throws IOException {
     Version looked = versions.retainCurrent();
+    Set<String> known = quarantine.names();
     try {
       ordering.look(looked, damage(Set.of()), () -> cancelled || !continues.getAsBoolean());
     } catch (CorruptionException | IncompatibleFormatException e) {
-      if (!spared.spareAnother(e, spared.names())) {
+      if (!quarantine.addDamaged(e, file -> !known.contains(file))) {
         throw e;
       }
       return true;
@@ -317,7 +320,7 @@ public final class ReclaimScheduler {
     private final @Nullable ReclaimEvent event = FlightEvents.beginReclaim();
     private final long file = versions.newSegmentId();
     private final ReclaimPlan plan;
-    private boolean metUnreadable;
+    private @Nullable String unreadable;
 
     Rewrite(ReclaimPlan plan) {
       this.plan = plan;
@@ -331,9 +334,10 @@ public final class ReclaimScheduler {
       try {
         output = ReclaimJob.run(context, control, version, plan, file);
       } catch (StorageException | InternalError e) {
-        if (!metUnreadable) {
+        if (unreadable == null) {
           throw e;
         }
+        quarantine.add(unreadable, PageFaults.error("cannot read " + unreadable, e));
         return;
       }
       bytesRead.addAndGet(output.recordBytes());
@@ -347,8 +351,7 @@ public final class ReclaimScheduler {
     private void unreadable(Version version, long segment) {
       long home = ReclaimPicker.homeOf(version, segment);
       if (plan.files().contains(home)) {
-        spared.spareUnreadable(home);
-        metUnreadable = true;
+        unreadable = StoreFiles.segment(home);
       }
     }
   }

@@ -1,5 +1,6 @@
 package io.kvsep.internal.write;
 
+import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
 import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.concurrent.Uninterruptibles;
@@ -147,7 +148,7 @@ public final class Admission {
 
   private void throttle() {
     double excess = garbageExcess();
-    stops = slows && levelZeroTables >= shape.levelZeroStop() && !background.isLevelZeroStuck();
+    stops = slows && levelZeroTables >= shape.levelZeroStop();
     if (!slows && excess < 0) {
       speed = FULL_SPEED;
       return;
@@ -215,9 +216,13 @@ public final class Admission {
       while (live.get().version.tables(0).length >= shape.levelZeroStop()) {
         background.compactionNeeded();
         background.check();
-        if (background.isLevelZeroStuck()) {
-          // Possibly permanent. Writers continue at the lowest rate.
-          break;
+        KvException problem = background.levelZeroProblem();
+        if (problem != null) {
+          throw new StorageException(
+              "level 0 is full behind a table that cannot be read; repair the store, or reopen it"
+                  + " once the table can be read: "
+                  + problem.getMessage(),
+              problem);
         }
         Throwable error = background.compactionError();
         if (error != null) {

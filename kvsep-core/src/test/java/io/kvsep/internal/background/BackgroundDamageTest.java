@@ -11,6 +11,7 @@ import io.kvsep.SegmentStats;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
+import io.kvsep.error.StorageException;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
@@ -185,7 +186,7 @@ final class BackgroundDamageTest {
 
     writeMore(8_000, 400);
 
-    assertTrue(Engines.levelTables(engine.stats())[0] >= Engines.TINY.levelZeroStop());
+    assertTrue(Engines.levelTables(engine.stats())[0] < Engines.TINY.levelZeroStop());
     assertEquals(List.of(damaged), engine.stats().reclaim().damagedFiles());
     checkAllBut(Set.of(damaged));
     CorruptionException error = assertThrows(CorruptionException.class, engine::compact);
@@ -244,7 +245,7 @@ final class BackgroundDamageTest {
   }
 
   @Test
-  void writingGoesOnBesideDamagedRangesInLevelZero() throws Exception {
+  void writersAreToldOfADamagedTableInLevelZeroOnceLevelZeroIsFull() throws Exception {
     fillLastLevel(2_000);
     engine = open();
     engine.writes().deleteRange(0, "more-0100".getBytes(UTF_8), "more-0200".getBytes(UTF_8));
@@ -256,11 +257,15 @@ final class BackgroundDamageTest {
     flip(damaged, storage.contents(damaged).length - 20);
     engine = open();
 
-    write(4_000, 30);
-    writeMore(2_000, 2_000);
+    StorageException error = assertThrows(StorageException.class, () -> writeMore(8_000, 2_000));
 
+    assertTrue(String.valueOf(error.getMessage()).contains(damaged), error.getMessage());
+    assertEquals(Engines.TINY.levelZeroStop(), Engines.levelTables(engine.stats())[0]);
     checkAllBut(Set.of(damaged));
     assertEquals(List.of(damaged), engine.stats().reclaim().damagedFiles());
+    assertThrows(KvException.class, engine::compact);
+    reopen();
+    checkAllBut(Set.of(damaged));
     close();
   }
 }

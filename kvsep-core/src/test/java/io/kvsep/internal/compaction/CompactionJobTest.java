@@ -100,7 +100,12 @@ final class CompactionJobTest {
   private static CompactionPlan pick(CompactionFixture store) {
     CompactionPlan plan =
         new CompactionPicker(store.config)
-            .pick(store.versions.current(), Set.of(), store.nowMillis, /* oldestReader= */ 0);
+            .pick(
+                store.versions.current(),
+                Set.of(),
+                Set.of(),
+                store.nowMillis,
+                /* oldestReader= */ 0);
     assertTrue(plan != null);
     return plan;
   }

@@ -115,7 +115,7 @@ final class CompactionOrderTest {
         assertTrue(++steps < 10_000, "compactions have no end");
       }
       Version version = versions.current();
-      int base = picker.baseLevel(version);
+      int base = picker.baseLevel(version, Set.of());
       for (int level = 0; level < Version.LEVELS - 1; level++) {
         assertTrue(picker.score(version, level, base, sequence) < 1);
       }
@@ -172,7 +172,7 @@ final class CompactionOrderTest {
 
     private boolean start(VersionSet versions) {
       Version version = versions.current();
-      CompactionPlan plan = picker.pick(version, Set.copyOf(busy), 0, sequence);
+      CompactionPlan plan = picker.pick(version, Set.copyOf(busy), Set.of(), 0, sequence);
       if (plan == null) {
         return false;
       }

@@ -11,7 +11,6 @@ import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Choices by what levels and tables hold. */
@@ -21,7 +20,7 @@ final class CompactionPickerTest extends PickerFixture {
   @Test
   void anEmptyStoreHasNothingToDo() {
     assertNull(pick());
-    assertEquals(6, picker.baseLevel(versions.current()));
+    assertEquals(6, picker.baseLevel(versions.current(), Set.of()));
     for (int level = 0; level < 6; level++) {
       assertEquals(0, picker.score(versions.current(), level, 6, Long.MAX_VALUE));
     }
@@ -43,7 +42,7 @@ final class CompactionPickerTest extends PickerFixture {
     };
     for (long[] expected : cases) {
       long number = table(6, "a", "b", expected[0]);
-      assertEquals(expected[1], picker.baseLevel(versions.current()));
+      assertEquals(expected[1], picker.baseLevel(versions.current(), Set.of()));
       versions.apply(new VersionEdit().removeTable(6, number));
     }
   }
@@ -52,7 +51,7 @@ final class CompactionPickerTest extends PickerFixture {
   void baseLevelIsNeverBelowALevelThatHoldsTables() {
     table(6, "a", "b", 500);
     table(3, "y", "z", 1);
-    assertEquals(3, picker.baseLevel(versions.current()));
+    assertEquals(3, picker.baseLevel(versions.current(), Set.of()));
     for (int i = 0; i < 4; i++) {
       table(0, "a", "b", 100);
     }
@@ -240,17 +239,18 @@ final class CompactionPickerTest extends PickerFixture {
     Set<TableFile> busy = Set.copyOf(whole.tables());
     // What goes into a gap of the level it comes from is in nobody's way there.
     long above = table(4, "d", "e", 2000);
-    CompactionPlan plan = picker.beside(whole).pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    CompactionPlan plan =
+        picker.beside(whole).pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
     assertTrue(plan != null);
     assertPlan(plan, 4, 5, Set.of(above), Set.of());
     versions.apply(new VersionEdit().removeTable(4, above));
     long gap = table(5, "d", "e", 2000);
-    plan = picker.pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    plan = picker.pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
     assertTrue(plan != null);
     assertPlan(plan, 5, 6, Set.of(gap), Set.of());
-    assertNull(picker.beside(whole).pick(versions.current(), busy, 0, Long.MAX_VALUE));
+    assertNull(picker.beside(whole).pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE));
     long behind = table(5, "x", "y", 2000);
-    plan = picker.beside(whole).pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    plan = picker.beside(whole).pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
     assertTrue(plan != null);
     assertPlan(plan, 5, 6, Set.of(behind), Set.of());
   }
@@ -266,19 +266,19 @@ final class CompactionPickerTest extends PickerFixture {
     for (int i = 0; i < 4; i++) {
       inputs.add(table(0, "a", "z", 10));
     }
-    assertNull(picker.pick(versions.current(), busy, 0, Long.MAX_VALUE));
+    assertNull(picker.pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE));
     CompactionPicker beside = picker.beside(whole);
-    CompactionPlan plan = beside.pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    CompactionPlan plan = beside.pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
     assertTrue(plan != null);
     assertPlan(plan, 0, 4, inputs, Set.of());
     long lowered = table(4, "a", "z", 10);
-    plan = beside.pick(versions.current(), busy, 0, Long.MAX_VALUE);
+    plan = beside.pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
     assertTrue(plan != null);
     assertPlan(plan, 0, 4, inputs, Set.of(lowered));
-    assertEquals(4, beside.baseLevel(versions.current()));
+    assertEquals(4, beside.baseLevel(versions.current(), Set.of()));
     // It would be rewritten each time, and cannot go down.
     table(4, "zz", "zzz", 1000);
-    assertEquals(3, beside.baseLevel(versions.current()));
+    assertEquals(3, beside.baseLevel(versions.current(), Set.of()));
   }
 
   @Test
@@ -318,46 +318,25 @@ final class CompactionPickerTest extends PickerFixture {
   }
 
   @Test
-  void levelZeroIsStuckWhereItsNextTablesAre() {
-    assertFalse(LevelZeroBypass.isStuck(picker, versions.current(), Set.of()));
-    long above = table(0, "a", "c", 10);
-    long below = table(6, "b", "b", 10);
-    long apart = table(6, "x", "y", 10);
-    assertFalse(LevelZeroBypass.isStuck(picker, versions.current(), Set.of()));
-    assertFalse(LevelZeroBypass.isStuck(picker, versions.current(), files(apart)));
-    assertTrue(LevelZeroBypass.isStuck(picker, versions.current(), files(below)));
-    assertTrue(LevelZeroBypass.isStuck(picker, versions.current(), files(above)));
+  void levelZeroGoesAboveALevelWithABadTable() {
+    long bad = table(6, "b", "b", 10);
+    Set<Long> inputs = new HashSet<>();
+    for (int i = 0; i < 4; i++) {
+      inputs.add(table(0, "a", "c", 10));
+    }
+    assertPlan(pickedBeside(bad), 0, 5, inputs, Set.of());
+    long next = table(5, "c", "d", 10);
+    assertPlan(pickedBeside(bad), 0, 5, inputs, Set.of(next));
+    assertPlan(pickedBeside(bad, next), 0, 4, inputs, Set.of());
+    long highest = table(1, "a", "b", 10);
+    assertEquals(1, picker.baseLevel(versions.current(), files(highest)));
   }
 
-  @Test
-  void levelZeroHasItsTurnInPartsBesideASparedTable() {
-    long spared = table(0, "a", "b", 10);
-    long other = table(1, "m", "n", 5000);
-    Set<Long> parts = new HashSet<>();
-    for (int i = 1; i < config.levelZeroTables(); i++) {
-      parts.add(table(0, "x", "z", 10));
-    }
-    CompactionPlan plan = pickBeside(files(), spared);
+  private CompactionPlan pickedBeside(long... bad) {
+    CompactionPlan plan =
+        picker.pick(versions.current(), files(bad), files(bad), 0, Long.MAX_VALUE);
     assertTrue(plan != null);
-    assertPlan(plan, 1, 2, Set.of(other), Set.of());
-    plan = pickBeside(files(other), spared);
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 1, parts, Set.of());
-    while (parts.size() + 1 < CompactionPicker.URGENT_SCORE * config.levelZeroTables()) {
-      parts.add(table(0, "x", "z", 10));
-    }
-    plan = pickBeside(files(), spared);
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 1, parts, Set.of());
-    long busy = parts.iterator().next();
-    plan = pickBeside(files(busy), spared);
-    assertTrue(plan != null);
-    assertPlan(plan, 1, 2, Set.of(other), Set.of());
-  }
-
-  private @Nullable CompactionPlan pickBeside(Set<TableFile> busy, long spared) {
-    return LevelZeroBypass.pick(
-        picker, config, versions.current(), busy, files(spared), 0, Long.MAX_VALUE);
+    return plan;
   }
 
   @Test

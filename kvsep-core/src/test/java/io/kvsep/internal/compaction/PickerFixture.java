@@ -104,7 +104,7 @@ abstract class PickerFixture {
   }
 
   final @Nullable CompactionPlan pick(long... busy) {
-    return picker.pick(versions.current(), files(busy), 0, Long.MAX_VALUE);
+    return picker.pick(versions.current(), files(busy), Set.of(), 0, Long.MAX_VALUE);
   }
 
   final CompactionPlan picked(long... busy) {

@@ -50,7 +50,8 @@ final class SingleTableTest {
   }
 
   private @Nullable CompactionPlan pick() {
-    return picker.pick(store.versions.current(), Set.of(), store.nowMillis, store.boundaries[0]);
+    return picker.pick(
+        store.versions.current(), Set.of(), Set.of(), store.nowMillis, store.boundaries[0]);
   }
 
   /** Does what is due; how many times something was. */
