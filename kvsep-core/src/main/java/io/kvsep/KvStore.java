@@ -291,9 +291,10 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    * them. Needs free space for one new file at a time, by default up to a quarter of the live
    * values or a segment, and for all moved values while an open cursor keeps the old files.
    *
-   * <p>Levels are merged one after the other. During a long merge, new writes are compacted in the
-   * levels above it, so that writers need not wait. That requires a level above: with the default
-   * options all levels are in use from some TB of tables on.
+   * <p>Levels are merged one after the other, in steps between which other compactions run, so that
+   * writers need not wait. Entries written during the call may stay in the levels above. During a
+   * long step, new writes are compacted in a level above it. That requires a level above: with the
+   * default options all levels are in use from some TB of tables on.
    *
    * <p>Damaged and unreadable tables stay in place until the store is reopened, together with
    * tables that can only be merged with them. All other tables are compacted first; then the

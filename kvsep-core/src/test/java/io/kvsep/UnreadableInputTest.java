@@ -286,7 +286,7 @@ final class UnreadableInputTest {
         // The first table is that of the memtable.
         storage.tablesUntilCut = 2;
         fails(wrong, "compact", store::compact);
-        if (storage.tablesUntilCut != 0) {
+        if (storage.tablesUntilCut > 0) {
           wrong.add("no table was cut");
         }
         storage.cut.mend();

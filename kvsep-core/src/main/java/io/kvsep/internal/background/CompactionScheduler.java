@@ -118,7 +118,7 @@ public final class CompactionScheduler {
     this.config = config;
     this.compaction = CompactionConfig.of(config.shape(), versions.storeId());
     this.picker = new CompactionPicker(compaction);
-    this.idlePicker = new IdleCompactionPicker(picker, compaction);
+    this.idlePicker = new IdleCompactionPicker(picker);
     this.live = live;
     this.versions = versions;
     this.log = log;
@@ -202,13 +202,12 @@ public final class CompactionScheduler {
 
     @Nullable CompactionPlan choose(Set<TableFile> busy) {
       Version version = versions.current();
-      Set<TableFile> bad = quarantine.tablesIn(version);
+      Set<TableFile> blocked = quarantine.tablesIn(version);
       boolean nothingRuns = busy.isEmpty();
-      busy.addAll(bad);
-      CompactionPlan whole = running.pausersPlan();
-      CompactionPicker picks = whole == null ? picker : picker.beside(whole);
-      plan = picks.pick(version, busy, bad, nowMillis, snapshots.oldest());
-      forReads = plan == null && whole == null;
+      busy.addAll(blocked);
+      blocked.addAll(running.askedTables(plan -> picker.isLong(plan.tables())));
+      plan = picker.pick(version, busy, blocked, nowMillis, snapshots.oldest());
+      forReads = plan == null;
       if (forReads) {
         if (nothingRuns) {
           // Nothing is due, so no writer can be waiting for what has failed.
@@ -237,9 +236,8 @@ public final class CompactionScheduler {
     Version version = versions.current();
     Set<TableFile> bad = quarantine.tablesIn(version);
     boolean isBlocked =
-        !bad.isEmpty()
-            && version.tables(0).length > 0
-            && picker.pickLevelZero(version, picker.baseLevel(version, bad), bad) == null;
+        version.tables(0).length > 0
+            && picker.pickStep(version, 0, Long.MAX_VALUE, bad, bad) == null;
     return isBlocked ? quarantine.foundIn(version) : null;
   }
 
@@ -334,7 +332,8 @@ public final class CompactionScheduler {
    * @return the problem of a table that had to be left in place, null if there is none
    */
   public @Nullable KvException compactAll() {
-    return compactAlone(FullCompaction::run);
+    full().run(snapshots.visibleSequence(), config.clock().millis());
+    return quarantine.foundIn(versions.current());
   }
 
   /**
@@ -364,8 +363,7 @@ public final class CompactionScheduler {
 
   /**
    * Installs an edit with tables whose entries are newer than all others, each as low as it fits.
-   * The caller keeps writers out, has had all memtables flushed, and is within {@link
-   * #keepCompacting}.
+   * The caller keeps writers out and has had all memtables flushed.
    */
   public void addNewest(List<TableMeta> tables, VersionEdit edit) {
     running.beside(
@@ -379,51 +377,17 @@ public final class CompactionScheduler {
     live.installVersion(null);
   }
 
-  /**
-   * Runs an action while no full compaction runs or starts.
-   *
-   * @param pulse called while this method waits for a full compaction; may throw to give up
-   */
-  public void keepCompacting(Runnable pulse, Runnable action) {
-    running.keepGoing(pulse);
-    try {
-      action.run();
-    } finally {
-      running.allowPause();
-    }
-  }
-
   /** Rewrites tables of the last level whose values have moved, so that they point there. */
   public void refreshPointers() {
-    compactAlone(full -> full.rewriteLastLevel(pointerTargets.withMovedValues(versions.current())));
+    full().rewriteLastLevel(pointerTargets.withMovedValues(versions.current()));
   }
 
   public void compactLevelZero() {
-    compactAlone(FullCompaction::runLevelZero);
+    full().compactLevel(0, snapshots.visibleSequence());
   }
 
-  private interface Compacting {
-    void run(FullCompaction compaction) throws IOException;
-  }
-
-  private @Nullable KvException compactAlone(Compacting work) {
-    running.pause();
-    try {
-      work.run(
-          new FullCompaction(
-              versions,
-              picker,
-              quarantine,
-              config.clock(),
-              running,
-              this::runUnhurried,
-              this::quarantines));
-      return quarantine.foundIn(versions.current());
-    } catch (IOException e) {
-      throw new StorageException("cannot compact", e);
-    } finally {
-      running.resume();
-    }
+  private FullCompaction full() {
+    return new FullCompaction(versions, live, picker, quarantine, running, this::runAsked);
   }
 
   /** Flushes the sealed memtables; {@link #flushError} reports the result. */
@@ -484,7 +448,7 @@ public final class CompactionScheduler {
     live.installVersion(oldest);
     flushes.incrementAndGet();
     JobEvents.record(event, config.storage().location(), bytes);
-    dropping.run(/* besidePause= */ false);
+    dropping.run();
   }
 
   private List<TableMeta> write(Memtable memtable, PointerRefresh pointers) throws IOException {
@@ -493,32 +457,48 @@ public final class CompactionScheduler {
         context, memtable.iterator(), memtable.ranges().fragments(context.boundaries()));
   }
 
-  /**
-   * Retains no version: busy tables stay in every version until the result is installed. A version
-   * would also keep log segments, which no compaction reads.
-   */
+  /** For the background; {@link #compactionError} reports the result. */
   private void runAndRelease(CompactionPlan plan, boolean forReads) {
-    boolean succeeded = false;
     try {
-      run(plan);
-      succeeded = true;
+      runOrQuarantine(plan);
+      if (!forReads) {
+        compactionError = null;
+      }
     } catch (CancellationException e) {
       // The store is closing; nothing was changed.
       return;
     } catch (IOException | RuntimeException | Error e) {
       PageFaults.throwOther(e);
-      // Other compactions go on without the bad table.
-      succeeded = quarantines(plan, e);
-      if (!succeeded) {
-        failed(e, forReads);
-      } else if (!forReads) {
-        compactionError = null;
-      }
+      failed(e, forReads);
+      return;
     } finally {
       running.release(plan);
     }
-    if (succeeded) {
+    compactionNeeded();
+  }
+
+  private boolean runAsked(CompactionPlan plan) {
+    try {
+      return runOrQuarantine(plan);
+    } catch (IOException e) {
+      throw new StorageException("cannot compact", e);
+    } finally {
+      running.release(plan);
+      // What is due goes before the next step.
       compactionNeeded();
+    }
+  }
+
+  /** Returns false if a table of the plan could not be read; others go on without it. */
+  private boolean runOrQuarantine(CompactionPlan plan) throws IOException {
+    try {
+      run(plan);
+      return true;
+    } catch (RuntimeException | InternalError e) {
+      if (!quarantines(plan, e)) {
+        throw e;
+      }
+      return false;
     }
   }
 
@@ -527,11 +507,10 @@ public final class CompactionScheduler {
     if (quarantine.addDamaged(error, plan::holds)) {
       return true;
     }
-    boolean isForeign = error instanceof IOException || error instanceof StoreFailedException;
-    if (isForeign || plan.move()) {
-      return false;
-    }
-    BadInput bad = BadInput.find(context(PointerRefresh.NONE), plan, error);
+    boolean isForeign =
+        error instanceof StoreFailedException || error instanceof CancellationException;
+    BadInput bad =
+        isForeign || plan.move() ? null : BadInput.find(context(PointerRefresh.NONE), plan, error);
     if (bad != null) {
       quarantine.add(bad.file(), bad.problem());
     }
@@ -547,12 +526,10 @@ public final class CompactionScheduler {
     }
   }
 
-  private void runUnhurried(CompactionPlan plan) throws IOException {
-    // Start what became due while compactions were paused.
-    compactionNeeded();
-    run(plan);
-  }
-
+  /**
+   * Retains no version: busy tables stay in every version until the result is installed. A version
+   * would also keep log segments, which no compaction reads.
+   */
   private void run(CompactionPlan plan) throws IOException {
     failure.check();
     CompactionEvent event = FlightEvents.beginCompaction();
@@ -570,7 +547,7 @@ public final class CompactionScheduler {
     compactionError = null;
     compactions.incrementAndGet();
     JobEvents.record(event, config.storage().location(), plan, edit);
-    dropping.run(/* besidePause= */ true);
+    dropping.run();
   }
 
   private JobContext context(PointerRefresh pointers) {

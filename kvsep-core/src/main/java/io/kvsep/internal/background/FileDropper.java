@@ -44,9 +44,6 @@ final class FileDropper {
   /** Whether the last pass could not inspect or drop something. */
   private volatile boolean failed;
 
-  /** A pass was requested but has not run, for example because compactions are paused. */
-  private volatile boolean due;
-
   /** Whether a warning was given since the last success. */
   private volatile boolean warned;
 
@@ -74,21 +71,19 @@ final class FileDropper {
   /** Runs a pass if there may be something new to drop. */
   void tick() {
     boolean released = coveredAreHeld && snapshots.released() != releasedAtLook;
-    if ((released || failed || due) && !failure.hasFailed()) {
-      run(/* besidePause= */ false);
+    if ((released || failed) && !failure.hasFailed()) {
+      run();
     }
   }
 
   /**
    * Runs a pass. The caller's flush or compaction is installed and does not fail with it: a failure
    * only costs space, is reported once, and is retried by the timer.
-   *
-   * @param besidePause whether the caller is a compaction, which may drop tables during a pause
    */
-  void run(boolean besidePause) {
+  void run() {
     try {
       try {
-        dropCoveredTables(besidePause);
+        dropCoveredTables();
       } finally {
         deadSegments.remove();
       }
@@ -110,38 +105,34 @@ final class FileDropper {
                 "files that nobody needs stay for now, as they cannot be dropped: ", cause);
   }
 
-  private void dropCoveredTables(boolean besidePause) {
-    due = true;
-    // Under the lock of the running compactions: tables not busy are in the current version then.
-    List<FullyDeletedTables.Covered> covered =
-        running.takeCovered(besidePause, this::coveredTables);
-    if (covered.isEmpty()) {
-      return;
+  private void dropCoveredTables() {
+    boolean[] dropped = new boolean[1];
+    running.beside(
+        plans -> {
+          VersionEdit edit = new VersionEdit();
+          for (FullyDeletedTables.Covered one : coveredTables(RunningCompactions.tables(plans))) {
+            TableMeta table = one.table().meta();
+            edit.removeTable(one.level(), table.number());
+            if (table.rangeCount() > 0) {
+              // Its own range deletes may be what covers it, and no other file records them.
+              edit.droppedDelete(table.largestSequence());
+            }
+            dropped[0] = true;
+          }
+          if (dropped[0]) {
+            failure.guard(() -> versions.apply(edit));
+          }
+        });
+    if (dropped[0]) {
+      live.installVersion(null);
     }
-    try {
-      VersionEdit edit = new VersionEdit();
-      for (FullyDeletedTables.Covered one : covered) {
-        TableMeta table = one.table().meta();
-        edit.removeTable(one.level(), table.number());
-        if (table.rangeCount() > 0) {
-          // Its own range deletes may be what covers it, and no other file records them.
-          edit.droppedDelete(table.largestSequence());
-        }
-      }
-      failure.guard(() -> versions.apply(edit));
-    } finally {
-      running.releaseCovered(covered);
-    }
-    live.installVersion(null);
   }
 
   private List<FullyDeletedTables.Covered> coveredTables(Set<TableFile> busy) {
     Version version = versions.retainCurrent();
     try {
-      // Before the search, as a concurrent pass may fail. Only here, as no search runs during a
-      // pause.
+      // Before the search, as a concurrent pass may fail.
       failed = false;
-      due = false;
       releasedAtLook = snapshots.released();
       FullyDeletedTables.Found found =
           FullyDeletedTables.find(

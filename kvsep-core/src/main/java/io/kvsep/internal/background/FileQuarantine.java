@@ -15,6 +15,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,13 +59,10 @@ public final class FileQuarantine {
 
   /** Numbers of the quarantined files of a kind. */
   public Set<Long> numbers(StoreFiles.Kind kind) {
-    Set<Long> numbers = new HashSet<>();
-    for (String file : files.keySet()) {
-      if (StoreFiles.kindOf(file) == kind) {
-        numbers.add(StoreFiles.numberOf(file));
-      }
-    }
-    return numbers;
+    return files.keySet().stream()
+        .filter(file -> StoreFiles.kindOf(file) == kind)
+        .map(StoreFiles::numberOf)
+        .collect(Collectors.toCollection(HashSet::new));
   }
 
   Set<TableFile> tablesIn(Version version) {
@@ -80,12 +78,13 @@ public final class FileQuarantine {
     return found;
   }
 
+  private static String name(TableFile table) {
+    return StoreFiles.table(table.meta().number());
+  }
+
   /** The problem of one of the version's quarantined tables, null if it has none. */
   @Nullable KvException foundIn(Version version) {
-    for (TableFile table : tablesIn(version)) {
-      return files.get(StoreFiles.table(table.meta().number()));
-    }
-    return null;
+    return tablesIn(version).stream().map(table -> files.get(name(table))).findFirst().orElse(null);
   }
 
   /** All names, including those of files that no longer exist. */
@@ -95,12 +94,10 @@ public final class FileQuarantine {
 
   public List<String> namesIn(Version version) {
     Set<String> names = new TreeSet<>();
-    tablesIn(version).forEach(table -> names.add(StoreFiles.table(table.meta().number())));
-    for (long segment : numbers(StoreFiles.Kind.SEGMENT)) {
-      if (version.segments().containsKey(segment)) {
-        names.add(StoreFiles.segment(segment));
-      }
-    }
+    tablesIn(version).forEach(table -> names.add(name(table)));
+    numbers(StoreFiles.Kind.SEGMENT).stream()
+        .filter(version.segments()::containsKey)
+        .forEach(segment -> names.add(StoreFiles.segment(segment)));
     return List.copyOf(names);
   }
 }

@@ -5,176 +5,116 @@ import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
-import java.io.IOException;
-import java.time.Clock;
-import java.util.List;
-import java.util.function.Function;
+import io.kvsep.internal.view.CurrentReadState;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Merges everything into the last level and rewrites tables there that hold invisible entries.
- * Quarantined tables stay, and so do tables that could only move down together with them. Each job
- * is chosen while no other compaction runs. While a long job runs, or one of many, other
- * compactions run on other tables, so that level 0 does not fill up.
+ * Merges everything into the last level and rewrites tables there that hold invisible entries, from
+ * the top down, in steps like those of other compactions, which go on beside it. Entries written
+ * meanwhile may stay above. Quarantined tables stay, and so do tables that could only move down
+ * together with them.
  */
 final class FullCompaction {
-  interface Job {
-    void run(CompactionPlan plan) throws IOException;
-  }
-
-  /** Quarantines the table that made a plan fail; returns whether there is one. */
-  interface Sparing {
-    boolean spares(CompactionPlan plan, Throwable error);
-  }
-
-  private enum Outcome {
-    NOTHING,
-    DONE,
-    /** A table could not be read and is now quarantined. */
-    DAMAGE
+  private interface Choice {
+    /**
+     * @param busy tables that cannot be taken, the {@code bad} ones among them
+     * @param bad quarantined tables
+     */
+    @Nullable CompactionPlan pick(Version version, Set<TableFile> busy, Set<TableFile> bad);
   }
 
   private final VersionSet versions;
+  private final CurrentReadState live;
   private final CompactionPicker picker;
   private final FileQuarantine quarantine;
-  private final Clock clock;
   private final RunningCompactions running;
-  private final Job job;
-  private final Sparing sparing;
+  private final Predicate<CompactionPlan> job;
 
   /**
-   * @param running paused by the caller
+   * @param job runs and releases a plan; returns false if one of its tables is now in quarantine
    */
   FullCompaction(
       VersionSet versions,
+      CurrentReadState live,
       CompactionPicker picker,
       FileQuarantine quarantine,
-      Clock clock,
       RunningCompactions running,
-      Job job,
-      Sparing sparing) {
+      Predicate<CompactionPlan> job) {
     this.versions = versions;
+    this.live = live;
     this.picker = picker;
     this.quarantine = quarantine;
-    this.clock = clock;
     this.running = running;
     this.job = job;
-    this.sparing = sparing;
-  }
-
-  void run() throws IOException {
-    compactOne(version -> picker.pickLevelZeroApart(version, quarantine.tablesIn(version)));
-    for (int level = 0; level < Version.LEVELS - 1; level++) {
-      compactLevel(level);
-    }
-    rewriteLastLevel(this::isStale);
-  }
-
-  /** Rewrites tables of the last level. */
-  void rewriteLastLevel(Predicate<TableFile> stale) throws IOException {
-    boolean more = true;
-    while (more) {
-      more = rewriteSome(stale) == Outcome.DAMAGE;
-    }
-  }
-
-  void runLevelZero() throws IOException {
-    compactLevel(0);
-  }
-
-  private void compactLevel(int level) throws IOException {
-    Outcome whole;
-    do {
-      whole =
-          compactOne(
-              version -> picker.pickWholeLevel(version, level, quarantine.tablesIn(version)));
-    } while (whole == Outcome.DAMAGE);
-    if (whole == Outcome.DONE) {
-      return;
-    }
-    // Each part removes a table or finds one that cannot go. Writers may add others meanwhile.
-    int parts = versions.current().tables(level).length;
-    Outcome part = Outcome.DONE;
-    while (parts-- > 0 && part != Outcome.NOTHING) {
-      part =
-          compactOne(
-              version -> picker.pickPartOfLevel(version, level, quarantine.tablesIn(version)));
-    }
-  }
-
-  /** After {@code DAMAGE}, other rewrites may be left. */
-  private Outcome rewriteSome(Predicate<TableFile> stale) throws IOException {
-    Outcome outcome = Outcome.NOTHING;
-    Version chosen = versions.current();
-    List<CompactionPlan> rewrites = picker.pickRewrites(chosen, quarantine.tablesIn(chosen), stale);
-    boolean areLong = picker.areLong(rewrites);
-    for (CompactionPlan rewrite : rewrites) {
-      if (compactOne(version -> remaining(version, rewrite), areLong) == Outcome.DAMAGE) {
-        outcome = Outcome.DAMAGE;
-      }
-    }
-    return outcome;
   }
 
   /**
-   * The rewrite of those of its tables that still exist, null if none does. Others were rewritten,
-   * or dropped because a range delete flushed meanwhile covers them.
+   * @param newest sequence number of the newest entry that must go down
+   * @param nowMillis decides what has expired
    */
-  private static @Nullable CompactionPlan remaining(Version version, CompactionPlan rewrite) {
-    List<TableFile> chosen = rewrite.inputs();
-    int level = rewrite.inputLevel();
-    byte[] smallest = chosen.get(0).meta().smallestKey();
-    byte[] largest = chosen.get(chosen.size() - 1).meta().largestKey();
-    List<TableFile> left = version.overlapping(level, smallest, largest);
-    return left.isEmpty()
-        ? null
-        : new CompactionPlan(level, level, left, List.of(), rewrite.bottom(), rewrite.move());
+  void run(long newest, long nowMillis) {
+    for (int level = 0; level < Version.LEVELS - 1; level++) {
+      compactLevel(level, newest);
+    }
+    rewriteLastLevel(table -> isStale(table, nowMillis));
   }
 
-  private boolean isStale(TableFile table) {
+  /** No other thread brings such entries into the level, so this ends. */
+  void compactLevel(int level, long newest) {
+    Choice next = (version, busy, bad) -> picker.pickStep(version, level, newest, busy, bad);
+    while (runNext(next) != null) {
+      // Another step may be left.
+    }
+  }
+
+  /** Rewrites tables of the last level, each at most once, in the order of their keys. */
+  void rewriteLastLevel(Predicate<TableFile> stale) {
+    byte[] last = {};
+    CompactionPlan rewrite;
+    do {
+      byte[] after = last;
+      rewrite =
+          runNext(
+              (version, busy, bad) -> {
+                CompactionPlan next = picker.pickRewrite(version, after, bad, stale);
+                return next == null || Collections.disjoint(next.inputs(), busy) ? next : null;
+              });
+      last = rewrite == null ? last : rewrite.largestKey();
+    } while (rewrite != null);
+  }
+
+  private static boolean isStale(TableFile table, long nowMillis) {
     return table.meta().tombstoneCount() > 0
         || table.meta().hiddenCount() > 0
         || table.meta().rangeCount() > 0
-        || table.meta().hasExpired(clock.millis());
+        || table.meta().hasExpired(nowMillis);
   }
 
-  private Outcome compactOne(Function<Version, @Nullable CompactionPlan> choice)
-      throws IOException {
-    return compactOne(choice, /* isPartOfLong= */ false);
+  /** Runs the next plan once no compaction is in its way, and returns it; null if there is none. */
+  private @Nullable CompactionPlan runNext(Choice choice) {
+    while (true) {
+      long seen = live.changes();
+      CompactionPlan plan = running.takeAsked(busy -> pick(choice, busy));
+      if (plan != null && job.test(plan)) {
+        return plan;
+      }
+      if (plan == null) {
+        if (pick(choice, new HashSet<>()) == null) {
+          return null;
+        }
+        live.awaitChange(seen);
+      }
+    }
   }
 
-  /**
-   * @param isPartOfLong whether other compactions may run next to this job even if it is short
-   */
-  private Outcome compactOne(
-      Function<Version, @Nullable CompactionPlan> choice, boolean isPartOfLong) throws IOException {
-    CompactionPlan plan;
-    Version version = versions.retainCurrent();
-    try {
-      plan = choice.apply(version);
-    } finally {
-      version.release();
-    }
-    if (plan == null) {
-      return Outcome.NOTHING;
-    }
-    boolean isBeside = isPartOfLong || picker.areLong(List.of(plan));
-    if (isBeside) {
-      running.beginBeside(plan);
-    }
-    try {
-      job.run(plan);
-      return Outcome.DONE;
-    } catch (RuntimeException | InternalError e) {
-      if (!sparing.spares(plan, e)) {
-        throw e;
-      }
-      return Outcome.DAMAGE;
-    } finally {
-      if (isBeside) {
-        running.endBeside(plan);
-      }
-    }
+  private @Nullable CompactionPlan pick(Choice choice, Set<TableFile> busy) {
+    Version version = versions.current();
+    Set<TableFile> bad = quarantine.tablesIn(version);
+    busy.addAll(bad);
+    return choice.pick(version, busy, bad);
   }
 }

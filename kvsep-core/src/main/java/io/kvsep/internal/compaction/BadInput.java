@@ -60,15 +60,13 @@ public record BadInput(String file, KvException problem) {
       if (check != null) {
         check.run(
             (offset, key, keyLength, tag, payload, payloadOffset, payloadLength) -> {},
-            () -> giveUpIf(context.cancelled().getAsBoolean()));
+            () -> {
+              if (context.cancelled().getAsBoolean()) {
+                throw new CancellationException("the store is closing");
+              }
+            });
         check.compareWithManifest(table.meta());
       }
-    }
-  }
-
-  private static void giveUpIf(boolean cancelled) {
-    if (cancelled) {
-      throw new CancellationException("the store is closing");
     }
   }
 }

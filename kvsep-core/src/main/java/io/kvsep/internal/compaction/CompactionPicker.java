@@ -6,7 +6,8 @@ import io.kvsep.internal.version.TableFile;
 import io.kvsep.internal.version.Version;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -43,50 +44,34 @@ public final class CompactionPicker {
 
   private final CompactionConfig config;
 
-  private final GarbageEstimateCache lastHidden;
-  private final @Nullable CompactionPlan whole;
+  /** Most calls find the same version again. */
+  private volatile @Nullable GarbageEstimate lastHidden;
 
   public CompactionPicker(CompactionConfig config) {
-    this(config, new GarbageEstimateCache(config), null);
-  }
-
-  private CompactionPicker(
-      CompactionConfig config, GarbageEstimateCache lastHidden, @Nullable CompactionPlan whole) {
     this.config = config;
-    this.lastHidden = lastHidden;
-    this.whole = whole;
   }
 
-  /**
-   * A picker for compactions next to a plan of a full compaction, whose tables are busy. No other
-   * compaction writes into gaps between the plan's tables, because the plan may. Level 0 goes into
-   * a level above, where nothing of the plan blocks it.
-   */
-  public CompactionPicker beside(CompactionPlan plan) {
-    return new CompactionPicker(config, lastHidden, plan);
-  }
-
-  /** Whether the plans together take too long for writers to wait for them. */
-  public boolean areLong(List<CompactionPlan> plans) {
-    long bytes = 0;
-    for (CompactionPlan plan : plans) {
-      bytes += bytes(plan.tables());
-    }
-    return bytes > config.stepBytesMax();
+  /** Whether it takes too long for writers to wait to read these tables. */
+  public boolean isLong(List<TableFile> tables) {
+    return bytes(tables) > config.stepBytesMax();
   }
 
   /**
    * The most urgent compaction that uses no {@code busy} table; null if nothing is due.
    *
-   * @param busy tables of running compactions, and the {@code bad} ones
-   * @param bad tables that cannot be read
+   * @param busy tables that cannot be taken
+   * @param blocked those of them for which level 0 does not wait
    * @param nowMillis decides what has expired
    * @param oldestReader the lowest sequence number at which anything may be read
    */
   public @Nullable CompactionPlan pick(
-      Version version, Set<TableFile> busy, Set<TableFile> bad, long nowMillis, long oldestReader) {
-    int base = baseLevel(version, bad);
-    GarbageEstimate hidden = lastHidden.of(version, oldestReader);
+      Version version,
+      Set<TableFile> busy,
+      Set<TableFile> blocked,
+      long nowMillis,
+      long oldestReader) {
+    int base = baseLevel(version, blocked);
+    GarbageEstimate hidden = hidden(version, oldestReader);
     double[] scores = new double[LAST];
     Integer[] byScore = new Integer[LAST];
     for (int level = 0; level < LAST; level++) {
@@ -130,7 +115,7 @@ public final class CompactionPicker {
       if (sums.expiryDueMillis() <= nowMillis) {
         plan =
             level == 0
-                ? pickLevelZero(version, base, busy)
+                ? pickLevelZero(version, base, busy, /* mayMove= */ true)
                 : pickExpired(version, level, busy, nowMillis);
       }
       if (plan == null && level > 0) {
@@ -220,7 +205,7 @@ public final class CompactionPicker {
   private @Nullable CompactionPlan pickFrom(
       Version version, int level, int base, GarbageEstimate hidden, Set<TableFile> busy) {
     if (level == 0) {
-      return pickLevelZero(version, base, busy);
+      return pickLevelZero(version, base, busy, /* mayMove= */ true);
     }
     boolean forValues = hidden.score(level) > lengthScore(version, level, base);
     return forValues
@@ -230,7 +215,7 @@ public final class CompactionPicker {
 
   /** How many times over its limits a level is; due from 1 on. */
   public double score(Version version, int level, int base, long oldestReader) {
-    return score(version, level, base, lastHidden.of(version, oldestReader));
+    return score(version, level, base, hidden(version, oldestReader));
   }
 
   private double score(Version version, int level, int base, GarbageEstimate hidden) {
@@ -240,7 +225,16 @@ public final class CompactionPicker {
 
   /** Estimated log bytes that tables point to although tables above replace them. */
   public double hiddenInLog(Version version, long oldestReader) {
-    return lastHidden.of(version, oldestReader).total();
+    return hidden(version, oldestReader).total();
+  }
+
+  private GarbageEstimate hidden(Version version, long oldestReader) {
+    GarbageEstimate hidden = lastHidden;
+    if (hidden == null || !hidden.isOf(version, oldestReader)) {
+      hidden = new GarbageEstimate(version, config, oldestReader);
+      lastHidden = hidden;
+    }
+    return hidden;
   }
 
   private double lengthScore(Version version, int level, int base) {
@@ -254,95 +248,58 @@ public final class CompactionPicker {
   /**
    * The level into which level 0 is compacted: the highest one whose target reaches the base, but
    * never below a level that holds tables, which would then be older than those beneath. Above a
-   * level with a {@code bad} table, so that level 0 does not fill up.
+   * level with a {@code blocked} table, so that level 0 does not fill up.
    */
-  public int baseLevel(Version version, Set<TableFile> bad) {
+  public int baseLevel(Version version, Set<TableFile> blocked) {
     long bytes = largestLevelBytes(version);
     int base = LAST;
     while (bytes > config.levelBaseBytes() && base > 1) {
       base--;
       bytes /= CompactionConfig.LEVEL_MULTIPLIER;
     }
-    if (whole != null && whole.inputLevel() > 1 && base >= whole.inputLevel() - 1) {
-      base = whole.inputLevel() - 1;
-      // Its tables are blocked too, so level 0 would rewrite all of them each time.
-      while (base > 1 && version.levelBytes(base) > config.levelBaseBytes()) {
-        base--;
-      }
-    }
     for (int level = 1; level < base; level++) {
       if (version.tables(level).length > 0) {
         base = level;
       }
     }
-    return base > 1 && Arrays.stream(version.tables(base)).anyMatch(bad::contains)
+    return base > 1 && Arrays.stream(version.tables(base)).anyMatch(blocked::contains)
         ? base - 1
         : base;
   }
 
-  /** Merges all of a level into the next non-empty level, or into the last one. */
-  public @Nullable CompactionPlan pickWholeLevel(Version version, int level, Set<TableFile> busy) {
-    List<TableFile> inputs = List.of(version.tables(level));
-    if (inputs.isEmpty()) {
-      return null;
-    }
-    int output = nextHeld(version, level);
-    return plan(version, level, output, inputs, busy, /* mayMove= */ false);
-  }
-
   /**
-   * Moves level 0 into a level of its own, just above the next non-empty one. Null if that one is
-   * short, or if it is impossible. Other level 0 tables cannot be merged meanwhile, so this should
-   * be short.
+   * A step that brings a level's entries down into the next non-empty level, or the last one. Level
+   * 0 goes where it usually goes.
+   *
+   * @param newest ignores tables that are newer
+   * @param blocked see {@link #pick}
    */
-  public @Nullable CompactionPlan pickLevelZeroApart(Version version, Set<TableFile> busy) {
-    List<TableFile> inputs = List.of(version.tables(0));
-    int next = nextHeld(version, 0);
-    return inputs.isEmpty() || next <= 2 || version.levelBytes(next) <= config.stepBytesMax()
-        ? null
-        : plan(version, 0, next - 1, inputs, busy, /* mayMove= */ false);
-  }
-
-  /**
-   * Like {@link #pickWholeLevel} if busy tables block the whole: takes only adjacent tables, in
-   * level 0 overlapping ones. Null if every table is blocked.
-   */
-  public @Nullable CompactionPlan pickPartOfLevel(Version version, int level, Set<TableFile> busy) {
-    int output = nextHeld(version, level);
+  public @Nullable CompactionPlan pickStep(
+      Version version, int level, long newest, Set<TableFile> busy, Set<TableFile> blocked) {
     if (level == 0) {
-      return pickPartOfLevelZero(version, output, busy);
+      boolean isDue =
+          Arrays.stream(version.tables(0)).anyMatch(it -> it.meta().smallestSequence() <= newest);
+      int base = baseLevel(version, blocked);
+      return isDue ? pickLevelZero(version, base, busy, /* mayMove= */ false) : null;
     }
-    CompactionPlan longest = null;
+    CompactionPlan step = null;
     List<TableFile> run = new ArrayList<>();
     for (TableFile table : version.tables(level)) {
+      if (step == null && table.meta().smallestSequence() > newest) {
+        continue;
+      }
       run.add(table);
-      CompactionPlan plan =
-          plan(version, level, output, List.copyOf(run), busy, /* mayMove= */ false);
-      if (plan == null && longest != null) {
+      CompactionPlan longer =
+          plan(version, level, nextHeld(version, level), run, busy, /* mayMove= */ false);
+      if (step != null && (longer == null || isLong(longer.tables()))) {
         break;
       }
-      if (plan == null) {
+      if (longer == null) {
         run.clear();
       }
-      longest = plan;
+      step = longer;
     }
-    return longest;
-  }
-
-  /** Tables of level 0 that can go down without the others, if any. */
-  @Nullable CompactionPlan pickPartOfLevelZero(Version version, int output, Set<TableFile> busy) {
-    Set<TableFile> seen = new HashSet<>();
-    for (TableFile table : version.tables(0)) {
-      if (!seen.contains(table)) {
-        List<TableFile> inputs = overlappingInLevelZero(version, table);
-        CompactionPlan plan = plan(version, 0, output, inputs, busy, /* mayMove= */ false);
-        if (plan != null) {
-          return plan;
-        }
-        seen.addAll(inputs);
-      }
-    }
-    return null;
+    return step;
   }
 
   static int nextHeld(Version version, int level) {
@@ -354,36 +311,35 @@ public final class CompactionPicker {
   }
 
   /**
-   * Rewrites in the last level: runs of adjacent tables that fit into one, and {@code stale}
-   * tables, which hold invisible entries.
+   * The first rewrite in the last level behind a key: adjacent tables that fit into one, or a
+   * {@code stale} table, which holds invisible entries.
    */
-  public List<CompactionPlan> pickRewrites(
-      Version version, Set<TableFile> busy, Predicate<TableFile> stale) {
-    List<CompactionPlan> plans = new ArrayList<>();
+  public @Nullable CompactionPlan pickRewrite(
+      Version version, byte[] after, Set<TableFile> busy, Predicate<TableFile> stale) {
     List<TableFile> run = new ArrayList<>();
     for (TableFile table : version.tables(LAST)) {
-      boolean taken = busy.contains(table);
-      boolean tooLong = table.meta().fileBytes() > config.tableBytes() - bytes(run);
-      if (!run.isEmpty() && (taken || tooLong)) {
-        addRewrite(plans, run, stale);
-        run = new ArrayList<>();
-      }
-      if (!taken) {
-        run.add(table);
+      if (Arrays.compareUnsigned(table.meta().smallestKey(), after) > 0) {
+        boolean taken = busy.contains(table);
+        if (taken || table.meta().fileBytes() > config.tableBytes() - bytes(run)) {
+          if (isWorthRewriting(run, stale)) {
+            break;
+          }
+          run.clear();
+        }
+        if (!taken) {
+          run.add(table);
+        }
       }
     }
-    addRewrite(plans, run, stale);
-    return plans;
+    return isWorthRewriting(run, stale) ? rewrite(run) : null;
   }
 
-  private static void addRewrite(
-      List<CompactionPlan> plans, List<TableFile> run, Predicate<TableFile> stale) {
-    if (run.size() > 1 || run.stream().anyMatch(stale)) {
-      plans.add(rewrite(run));
-    }
+  private static boolean isWorthRewriting(List<TableFile> run, Predicate<TableFile> stale) {
+    return run.size() > 1 || run.stream().anyMatch(stale);
   }
 
-  public @Nullable CompactionPlan pickLevelZero(Version version, int base, Set<TableFile> busy) {
+  @Nullable CompactionPlan pickLevelZero(
+      Version version, int base, Set<TableFile> busy, boolean mayMove) {
     TableFile[] tables = version.tables(0);
     for (TableFile table : tables) {
       if (busy.contains(table)) {
@@ -394,27 +350,24 @@ public final class CompactionPicker {
     List<TableFile> inputs = overlappingInLevelZero(version, tables[tables.length - 1]);
     boolean small = bytes(inputs) < config.tableBytes() / SMALL_TABLE_FRACTION;
     List<TableFile> chosen = small ? List.of(tables) : inputs;
-    return plan(version, 0, base, chosen, busy, /* mayMove= */ !small && chosen.size() == 1);
+    return plan(version, 0, base, chosen, busy, mayMove && !small && chosen.size() == 1);
   }
 
   /** A table of level 0 and all that it overlaps there, directly or transitively. */
   private static List<TableFile> overlappingInLevelZero(Version version, TableFile first) {
-    Set<TableFile> found = new LinkedHashSet<>();
-    found.add(first);
-    byte[] smallest = first.meta().smallestKey();
-    byte[] largest = first.meta().largestKey();
+    Set<TableFile> found = new LinkedHashSet<>(List.of(first));
     boolean grew = true;
     while (grew) {
-      grew = false;
-      for (TableFile table : version.overlapping(0, smallest, largest)) {
-        if (found.add(table)) {
-          smallest = min(smallest, table.meta().smallestKey());
-          largest = max(largest, table.meta().largestKey());
-          grew = true;
-        }
-      }
+      grew = found.addAll(overlapping(version, 0, found));
     }
     return List.copyOf(found);
+  }
+
+  /** Tables of a level between the smallest and the largest key of others. */
+  private static List<TableFile> overlapping(
+      Version version, int level, Collection<TableFile> others) {
+    return version.overlapping(
+        level, CompactionPlan.smallestKey(others), CompactionPlan.largestKey(others));
   }
 
   /** The table whose move down rewrites least below, relative to its own length. */
@@ -461,36 +414,18 @@ public final class CompactionPicker {
       List<TableFile> inputs,
       Set<TableFile> busy,
       boolean mayMove) {
-    byte[] smallest = inputs.get(0).meta().smallestKey();
-    byte[] largest = inputs.get(0).meta().largestKey();
-    for (TableFile input : inputs) {
-      if (busy.contains(input)) {
-        return null;
-      }
-      smallest = min(smallest, input.meta().smallestKey());
-      largest = max(largest, input.meta().largestKey());
-    }
-    List<TableFile> overlaps = version.overlapping(outputLevel, smallest, largest);
-    for (TableFile overlap : overlaps) {
-      if (busy.contains(overlap)) {
-        return null;
-      }
-      smallest = min(smallest, overlap.meta().smallestKey());
-      largest = max(largest, overlap.meta().largestKey());
+    List<TableFile> overlaps = overlapping(version, outputLevel, inputs);
+    if (!Collections.disjoint(inputs, busy) || !Collections.disjoint(overlaps, busy)) {
+      return null;
     }
     if (inputLevel == 0) {
       overlaps = withSmallNeighbours(version, outputLevel, overlaps, inputs, busy);
-      for (TableFile overlap : overlaps) {
-        smallest = min(smallest, overlap.meta().smallestKey());
-        largest = max(largest, overlap.meta().largestKey());
-      }
     }
-    if (whole != null && outputLevel == whole.outputLevel() && whole.meets(smallest, largest)) {
-      return null;
-    }
+    List<TableFile> tables = new ArrayList<>(inputs);
+    tables.addAll(overlaps);
     boolean bottom = true;
     for (int level = outputLevel + 1; level < Version.LEVELS; level++) {
-      bottom &= version.overlapping(level, smallest, largest).isEmpty();
+      bottom &= overlapping(version, level, tables).isEmpty();
     }
     boolean move = mayMove && overlaps.isEmpty();
     return new CompactionPlan(inputLevel, outputLevel, inputs, overlaps, bottom, move);
@@ -507,12 +442,8 @@ public final class CompactionPicker {
       List<TableFile> inputs,
       Set<TableFile> busy) {
     TableFile[] tables = version.tables(level);
-    byte[] smallest = inputs.get(0).meta().smallestKey();
-    byte[] largest = inputs.get(0).meta().largestKey();
-    for (TableFile input : inputs) {
-      smallest = min(smallest, input.meta().smallestKey());
-      largest = max(largest, input.meta().largestKey());
-    }
+    byte[] smallest = CompactionPlan.smallestKey(inputs);
+    byte[] largest = CompactionPlan.largestKey(inputs);
     long limit =
         Math.min(
             config.tableBytes() / SMALL_TABLE_FRACTION,
@@ -561,13 +492,5 @@ public final class CompactionPicker {
       largest = Math.max(largest, version.levelBytes(level));
     }
     return largest;
-  }
-
-  private static byte[] min(byte[] a, byte[] b) {
-    return Arrays.compareUnsigned(a, b) <= 0 ? a : b;
-  }
-
-  private static byte[] max(byte[] a, byte[] b) {
-    return Arrays.compareUnsigned(a, b) >= 0 ? a : b;
   }
 }

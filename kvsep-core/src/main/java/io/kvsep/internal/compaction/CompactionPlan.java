@@ -4,6 +4,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.version.TableFile;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 
 /**
@@ -33,13 +34,34 @@ public record CompactionPlan(
    * gaps between the inputs.
    */
   boolean meets(byte[] smallestKey, byte[] largestKey) {
-    boolean below = false;
-    boolean above = false;
-    for (TableFile taken : tables()) {
-      below |= Arrays.compareUnsigned(taken.meta().smallestKey(), largestKey) <= 0;
-      above |= Arrays.compareUnsigned(taken.meta().largestKey(), smallestKey) >= 0;
-    }
-    return below && above;
+    return Arrays.compareUnsigned(smallestKey(tables()), largestKey) <= 0
+        && Arrays.compareUnsigned(largestKey(), smallestKey) >= 0;
+  }
+
+  /** Whether the outputs of both plans might overlap in one level. */
+  public boolean clashes(CompactionPlan other) {
+    return outputLevel == other.outputLevel
+        && meets(smallestKey(other.tables()), other.largestKey());
+  }
+
+  public byte[] largestKey() {
+    return largestKey(tables());
+  }
+
+  /** The smallest key of any of the tables; there is at least one. */
+  static byte[] smallestKey(Collection<TableFile> tables) {
+    return tables.stream()
+        .map(table -> table.meta().smallestKey())
+        .min(Arrays::compareUnsigned)
+        .orElseThrow();
+  }
+
+  /** The largest key of any of the tables; there is at least one. */
+  static byte[] largestKey(Collection<TableFile> tables) {
+    return tables.stream()
+        .map(table -> table.meta().largestKey())
+        .max(Arrays::compareUnsigned)
+        .orElseThrow();
   }
 
   /** All tables that are read or replaced. */

@@ -20,11 +20,9 @@ public final class IdleCompactionPicker {
   private static final int VALUES_PART = 2;
 
   private final CompactionPicker picker;
-  private final long stepBytesMax;
 
-  public IdleCompactionPicker(CompactionPicker picker, CompactionConfig config) {
+  public IdleCompactionPicker(CompactionPicker picker) {
     this.picker = picker;
-    this.stepBytesMax = config.stepBytesMax();
   }
 
   /** The next step, null if there is none. */
@@ -43,12 +41,13 @@ public final class IdleCompactionPicker {
     if (tables == 0 || (tables == 1 && version.tables(next).length == 0)) {
       return null;
     }
-    CompactionPlan plan = picker.pickLevelZero(version, next, busy);
+    CompactionPlan plan = picker.pickLevelZero(version, next, busy, /* mayMove= */ true);
     if (plan == null || !(isWorthIt(plan) || goesDown(version, next))) {
       return null;
     }
     return isLong(plan)
-        ? picker.pickLevelZero(version, picker.baseLevel(version, Set.of()), busy)
+        ? picker.pickLevelZero(
+            version, picker.baseLevel(version, Set.of()), busy, /* mayMove= */ true)
         : plan;
   }
 
@@ -73,6 +72,6 @@ public final class IdleCompactionPicker {
   }
 
   private boolean isLong(CompactionPlan plan) {
-    return plan.overlaps().size() > 1 && CompactionPicker.bytes(plan.overlaps()) > stepBytesMax;
+    return plan.overlaps().size() > 1 && picker.isLong(plan.overlaps());
   }
 }

@@ -168,8 +168,7 @@ public final class BulkLoads {
     while (!installation.install(
         new LoadInstallation.Load(
             condition, tables, written.values(), first, last, written.userBytes()),
-        owned,
-        this::requireOpen)) {
+        owned)) {
       room <<= ROOM_GROWTH;
       long higher = firstNumber(room);
       tables = merge.shifted(tables, higher - first);

@@ -104,7 +104,7 @@ public final class LoadInstallation {
    * @param pulse called while waiting; may throw to cancel
    * @return false if writers have used the load's numbers; nothing was changed then
    */
-  boolean install(Load load, LoadFiles owned, Runnable pulse) {
+  boolean install(Load load, LoadFiles owned) {
     List<Segment> opened = new ArrayList<>();
     boolean done = false;
     try {
@@ -119,8 +119,7 @@ public final class LoadInstallation {
       flushAll.run();
       lowerLevelZero(load.tables());
       boolean[] installed = new boolean[1];
-      background.keepCompacting(
-          pulse, () -> exclusively(() -> installed[0] = installAlone(load, owned)));
+      exclusively(() -> installed[0] = installAlone(load, owned));
       done = installed[0];
       return done;
     } finally {

@@ -162,8 +162,8 @@ final class FullCompactionTest {
       int[] rounds = new int[1];
       store.compact(
           () -> {
-            // Behind the choice of what to rewrite, which asks for the time for each table.
-            boolean late = ++looks[0] > 150;
+            // In the rewrites, each of which asks for the time, and between them.
+            boolean late = ++looks[0] > 10;
             // Where level 0 is not compacted, it has room for a few tables only.
             if (late && rounds[0] < 40 && store.hasRoom()) {
               rounds[0]++;
@@ -203,7 +203,7 @@ final class FullCompactionTest {
     store.compact(
         () -> {
           int[] tables = Engines.levelTables(store.engine.stats());
-          // The clock is asked before the job is at work, when others may begin, and in it.
+          // The clock is asked twice before the job is at work, and then in it.
           if (tables[4] == 2 && tables[5] == 0 && ++looks[0] == 3) {
             interruption.run();
           }
@@ -235,6 +235,8 @@ final class FullCompactionTest {
               for (int j = random.nextInt(40); j >= 0 && store.hasRoom(); j--) {
                 write(store, random, RUNS);
               }
+              // Or a flush might run while the compaction waits, and be interrupted itself.
+              store.engine.flush();
             });
         store.check(2 * RUNS * RUN);
       }

@@ -6,11 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.version.TableFile;
+import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Choices by what levels and tables hold. */
@@ -190,153 +194,126 @@ final class CompactionPickerTest extends PickerFixture {
     assertFalse(plan.bottom());
   }
 
+  private @Nullable CompactionPlan step(int level, long... busy) {
+    return picker.pickStep(
+        versions.current(), level, Long.MAX_VALUE, files(busy), /* blocked= */ Set.of());
+  }
+
+  private CompactionPlan stepped(int level, long... busy) {
+    CompactionPlan plan = step(level, busy);
+    assertTrue(plan != null);
+    return plan;
+  }
+
   @Test
-  void wholeLevelGoesIntoTheNextOneThatHoldsAnything() {
-    assertNull(picker.pickWholeLevel(versions.current(), 0, Set.of()));
+  void stepsGoIntoTheNextLevelThatHoldsAnything() {
+    assertNull(step(0));
     long first = table(2, "a", "c", 10);
     long second = table(2, "d", "f", 10);
-    CompactionPlan plan = picker.pickWholeLevel(versions.current(), 2, Set.of());
-    assertTrue(plan != null);
+    CompactionPlan plan = stepped(2);
     assertPlan(plan, 2, 6, Set.of(first, second), Set.of());
     assertFalse(plan.move());
     assertTrue(plan.bottom());
     long between = table(4, "b", "e", 10);
     table(4, "x", "y", 10);
     table(6, "c", "c", 10);
-    plan = picker.pickWholeLevel(versions.current(), 2, Set.of());
-    assertTrue(plan != null);
+    plan = stepped(2);
     assertPlan(plan, 2, 4, Set.of(first, second), Set.of(between));
     assertFalse(plan.bottom());
-    assertNull(picker.pickWholeLevel(versions.current(), 2, files(between)));
-    assertNull(picker.pickWholeLevel(versions.current(), 2, files(second)));
+    assertNull(step(2, between));
+    assertNull(step(3));
   }
 
   @Test
-  void levelZeroIsMadeALevelInFrontOfALongOne() {
-    long wide = table(0, "a", "z", 10);
-    table(6, "a", "b", 2000);
-    table(6, "c", "d", 2000);
-    assertNull(picker.pickLevelZeroApart(versions.current(), Set.of()));
-    table(6, "e", "f", 1);
-    CompactionPlan plan = picker.pickLevelZeroApart(versions.current(), Set.of());
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 5, Set.of(wide), Set.of());
-    assertFalse(plan.move());
-    assertFalse(plan.bottom());
-    assertNull(picker.pickLevelZeroApart(versions.current(), files(wide)));
-    // Where there are not two levels between.
-    table(2, "a", "b", 5000);
-    assertNull(picker.pickLevelZeroApart(versions.current(), Set.of()));
+  void stepsAreBounded() {
+    long first = table(2, "a", "b", 2000);
+    long second = table(2, "c", "d", 1000);
+    long third = table(2, "e", "f", 1000);
+    long below = table(4, "b", "c", 1000);
+    assertPlan(stepped(2), 2, 4, Set.of(first, second), Set.of(below));
+    long wide = table(4, "d", "e", 5000);
+    assertPlan(stepped(2), 2, 4, Set.of(first), Set.of(below));
+    assertPlan(stepped(2, first, below), 2, 4, Set.of(third), Set.of(wide));
   }
 
   @Test
-  void nothingIsPutBetweenTheTablesOfAWholeLevel() {
-    table(5, "a", "b", 10);
-    table(5, "m", "n", 2000);
-    table(6, "b", "c", 5000);
-    CompactionPlan whole = picker.pickWholeLevel(versions.current(), 5, Set.of());
-    assertTrue(whole != null && picker.areLong(List.of(whole)));
-    Set<TableFile> busy = Set.copyOf(whole.tables());
-    // What goes into a gap of the level it comes from is in nobody's way there.
-    long above = table(4, "d", "e", 2000);
-    CompactionPlan plan =
-        picker.beside(whole).pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
-    assertTrue(plan != null);
-    assertPlan(plan, 4, 5, Set.of(above), Set.of());
-    versions.apply(new VersionEdit().removeTable(4, above));
-    long gap = table(5, "d", "e", 2000);
-    plan = picker.pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
-    assertTrue(plan != null);
-    assertPlan(plan, 5, 6, Set.of(gap), Set.of());
-    assertNull(picker.beside(whole).pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE));
-    long behind = table(5, "x", "y", 2000);
-    plan = picker.beside(whole).pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
-    assertTrue(plan != null);
-    assertPlan(plan, 5, 6, Set.of(behind), Set.of());
-  }
-
-  @Test
-  void levelZeroGoesAboveAWholeLevelThatIsAtWork() {
-    table(5, "a", "z", 2000);
-    table(6, "b", "c", 5000);
-    CompactionPlan whole = picker.pickWholeLevel(versions.current(), 5, Set.of());
-    assertTrue(whole != null);
-    Set<TableFile> busy = Set.copyOf(whole.tables());
-    Set<Long> inputs = new HashSet<>();
-    for (int i = 0; i < 4; i++) {
-      inputs.add(table(0, "a", "z", 10));
-    }
-    assertNull(picker.pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE));
-    CompactionPicker beside = picker.beside(whole);
-    CompactionPlan plan = beside.pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 4, inputs, Set.of());
-    long lowered = table(4, "a", "z", 10);
-    plan = beside.pick(versions.current(), busy, Set.of(), 0, Long.MAX_VALUE);
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 4, inputs, Set.of(lowered));
-    assertEquals(4, beside.baseLevel(versions.current(), Set.of()));
-    // It would be rewritten each time, and cannot go down.
-    table(4, "zz", "zzz", 1000);
-    assertEquals(3, beside.baseLevel(versions.current(), Set.of()));
-  }
-
-  @Test
-  void partsOfALevelGoPastTablesThatAreInTheWay() {
+  void stepsGoPastTablesThatAreInTheWay() {
     long first = table(2, "a", "b", 10);
     long second = table(2, "c", "d", 10);
     long third = table(2, "e", "f", 10);
     long fourth = table(2, "g", "h", 10);
     long below = table(4, "c", "c", 10);
-    CompactionPlan plan = picker.pickPartOfLevel(versions.current(), 2, Set.of());
-    assertTrue(plan != null);
-    assertPlan(plan, 2, 4, Set.of(first, second, third, fourth), Set.of(below));
-    plan = picker.pickPartOfLevel(versions.current(), 2, files(third));
-    assertTrue(plan != null);
-    assertPlan(plan, 2, 4, Set.of(first, second), Set.of(below));
-    plan = picker.pickPartOfLevel(versions.current(), 2, files(first, below));
-    assertTrue(plan != null);
-    assertPlan(plan, 2, 4, Set.of(third, fourth), Set.of());
-    assertNull(picker.pickPartOfLevel(versions.current(), 2, files(first, third, fourth, below)));
-    assertNull(picker.pickPartOfLevel(versions.current(), 3, Set.of()));
+    assertPlan(stepped(2), 2, 4, Set.of(first, second, third, fourth), Set.of(below));
+    assertPlan(stepped(2, third), 2, 4, Set.of(first, second), Set.of(below));
+    assertPlan(stepped(2, first, below), 2, 4, Set.of(third, fourth), Set.of());
+    assertNull(step(2, first, third, fourth, below));
   }
 
   @Test
-  void partsOfLevelZeroAreTablesThatOverlap() {
-    long first = table(0, "a", "c", 10);
-    long second = table(0, "b", "e", 10);
-    long third = table(0, "d", "f", 10);
-    long apart = table(0, "x", "z", 10);
-    long below = table(6, "y", "y", 400);
-    CompactionPlan plan = picker.pickPartOfLevel(versions.current(), 0, files(apart));
+  void stepsLeaveNewerTablesWhereTheyAre() {
+    long first = table(2, "c", "d", 10);
+    long newer = table(2, "a", "b", 10);
+    long zero = table(0, "x", "y", 10);
+    Version version = versions.current();
+    // Numbers of tables are sequence numbers here.
+    assertNull(picker.pickStep(version, 2, first - 1, Set.of(), Set.of()));
+    CompactionPlan plan = picker.pickStep(version, 2, newer - 1, Set.of(), Set.of());
     assertTrue(plan != null);
-    assertPlan(plan, 0, 6, Set.of(first, second, third), Set.of());
-    plan = picker.pickPartOfLevel(versions.current(), 0, files(first));
-    assertTrue(plan != null);
-    assertPlan(plan, 0, 6, Set.of(apart), Set.of(below));
-    assertNull(picker.pickPartOfLevel(versions.current(), 0, files(third, below)));
+    assertPlan(plan, 2, 6, Set.of(first), Set.of());
+    assertNull(picker.pickStep(version, 0, zero - 1, Set.of(), Set.of()));
+    assertTrue(picker.pickStep(version, 0, zero, Set.of(), Set.of()) != null);
   }
 
   @Test
-  void levelZeroGoesAboveALevelWithABadTable() {
-    long bad = table(6, "b", "b", 10);
+  void plansClashThatMayWriteAmongTablesOfEachOther() {
+    table(5, "a", "b", 10);
+    long last = table(5, "m", "n", 10);
+    CompactionPlan step = stepped(5);
+    versions.apply(new VersionEdit().removeTable(5, last));
+    table(5, "d", "e", 10);
+    long[] taken = step.inputs().stream().mapToLong(table -> table.meta().number()).toArray();
+    CompactionPlan gap = stepped(5, taken[0]);
+    assertTrue(gap.clashes(step));
+    assertTrue(step.clashes(gap));
+    table(4, "d", "e", 10);
+    assertFalse(stepped(4).clashes(step), "another level");
+    table(5, "x", "y", 10);
+    CompactionPlan behind = stepped(5, numbers(gap.inputs()).iterator().next(), taken[0]);
+    assertFalse(behind.clashes(step));
+  }
+
+  @Test
+  void levelZeroGoesAboveALevelWithABlockedTable() {
+    long blocked = table(6, "b", "b", 10);
     Set<Long> inputs = new HashSet<>();
     for (int i = 0; i < 4; i++) {
       inputs.add(table(0, "a", "c", 10));
     }
-    assertPlan(pickedBeside(bad), 0, 5, inputs, Set.of());
+    assertPlan(pickedBeside(blocked), 0, 5, inputs, Set.of());
     long next = table(5, "c", "d", 10);
-    assertPlan(pickedBeside(bad), 0, 5, inputs, Set.of(next));
-    assertPlan(pickedBeside(bad, next), 0, 4, inputs, Set.of());
+    assertPlan(pickedBeside(blocked), 0, 5, inputs, Set.of(next));
+    assertPlan(pickedBeside(blocked, next), 0, 4, inputs, Set.of());
     long highest = table(1, "a", "b", 10);
     assertEquals(1, picker.baseLevel(versions.current(), files(highest)));
   }
 
-  private CompactionPlan pickedBeside(long... bad) {
+  private CompactionPlan pickedBeside(long... blocked) {
     CompactionPlan plan =
-        picker.pick(versions.current(), files(bad), files(bad), 0, Long.MAX_VALUE);
+        picker.pick(versions.current(), files(blocked), files(blocked), 0, Long.MAX_VALUE);
     assertTrue(plan != null);
     return plan;
+  }
+
+  /** All rewrites, one behind the other. */
+  private List<CompactionPlan> rewrites(Predicate<TableFile> stale, long... busy) {
+    List<CompactionPlan> plans = new ArrayList<>();
+    byte[] after = {};
+    CompactionPlan plan = picker.pickRewrite(versions.current(), after, files(busy), stale);
+    while (plan != null) {
+      plans.add(plan);
+      plan = picker.pickRewrite(versions.current(), plan.largestKey(), files(busy), stale);
+    }
+    return plans;
   }
 
   @Test
@@ -344,8 +321,7 @@ final class CompactionPickerTest extends PickerFixture {
     long first = table(6, "a", "b", 100);
     long second = table(6, "c", "d", 100);
     long third = table(6, "e", "f", 100);
-    List<CompactionPlan> plans =
-        picker.pickRewrites(versions.current(), files(second), table -> true);
+    List<CompactionPlan> plans = rewrites(table -> true, second);
     assertEquals(2, plans.size());
     assertPlan(plans.get(0), 6, 6, Set.of(first), Set.of());
     assertPlan(plans.get(1), 6, 6, Set.of(third), Set.of());
@@ -358,14 +334,10 @@ final class CompactionPickerTest extends PickerFixture {
     long full = table(6, "e", "f", 400);
     long third = table(6, "g", "h", 101);
     long fourth = table(6, "i", "j", 600);
-    List<CompactionPlan> plans = picker.pickRewrites(versions.current(), Set.of(), table -> false);
+    List<CompactionPlan> plans = rewrites(table -> false);
     assertEquals(1, plans.size());
     assertPlan(plans.get(0), 6, 6, Set.of(first, second), Set.of());
-    plans =
-        picker.pickRewrites(
-            versions.current(),
-            Set.of(),
-            table -> Set.of(full, fourth).contains(table.meta().number()));
+    plans = rewrites(table -> Set.of(full, fourth).contains(table.meta().number()));
     assertEquals(3, plans.size());
     assertPlan(plans.get(1), 6, 6, Set.of(full), Set.of());
     assertPlan(plans.get(2), 6, 6, Set.of(fourth), Set.of());

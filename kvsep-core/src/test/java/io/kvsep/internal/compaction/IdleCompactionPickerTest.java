@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 /** What a store that is not written to brings down. */
 final class IdleCompactionPickerTest extends PickerFixture {
-  private final IdleCompactionPicker idle = new IdleCompactionPicker(picker, config);
+  private final IdleCompactionPicker idle = new IdleCompactionPicker(picker);
 
   IdleCompactionPickerTest() throws IOException {}
 

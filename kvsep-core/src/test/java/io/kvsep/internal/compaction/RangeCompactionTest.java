@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What flushes and compactions make of deleted ranges. */
@@ -86,20 +87,22 @@ final class RangeCompactionTest {
       compare(store, all, ranges, readers);
       CompactionPicker picker = new CompactionPicker(store.config);
       for (int level = 0; level < Version.LEVELS - 1; level++) {
-        CompactionPlan plan =
-            picker.pickWholeLevel(store.versions.current(), level, /* busy= */ Set.of());
-        if (plan != null) {
+        CompactionPlan plan = step(store, picker, level);
+        while (plan != null) {
           // Refused where key ranges of tables would meet.
           store.versions.apply(CompactionJob.run(store.context(), plan));
           compare(store, all, ranges, readers);
           checkTables(store);
+          plan = step(store, picker, level);
         }
       }
       // Nobody reads at older moments any more: no range is left.
       store.boundaries = new long[] {sequence};
-      for (CompactionPlan plan :
-          picker.pickRewrites(store.versions.current(), Set.of(), table -> true)) {
+      byte[] after = {};
+      CompactionPlan plan = rewrite(store, picker, after);
+      while (plan != null) {
         store.versions.apply(CompactionJob.run(store.context(), plan));
+        plan = rewrite(store, picker, plan.largestKey());
       }
       compare(store, all, ranges, new TreeSet<>(Set.of(sequence)));
       assertEquals(List.of(), store.allRanges());
@@ -202,7 +205,7 @@ final class RangeCompactionTest {
       store.add(6, below);
       store.add(0, List.of(Item.put("k150", 500)), List.of(new Range("k000", "k999", 400)));
       store.boundaries = new long[] {300, NOW};
-      compactLevelZero(store);
+      compact(store);
       List<TableFile> tables = store.versions.current().level(6);
       assertTrue(tables.size() > 3);
       String start = "k000";
@@ -231,7 +234,7 @@ final class RangeCompactionTest {
       }
       store.add(6, List.of(Item.put("k120z", 1), Item.put("k149z", 2)));
       store.boundaries = new long[] {5, NOW};
-      compactLevelZero(store);
+      compact(store);
       assertTrue(store.versions.current().level(6).size() > 5);
       checkTables(store);
       assertEquals(50, store.allRanges().size());
@@ -250,7 +253,7 @@ final class RangeCompactionTest {
       store.add(0, List.of(), ranges);
       store.add(6, List.of(Item.put("k150", 1), Item.put("k152", 2)));
       store.boundaries = new long[] {5, NOW};
-      compactLevelZero(store);
+      compact(store);
       checkTables(store);
       assertEquals(ranges, store.allRanges());
     }
@@ -297,7 +300,7 @@ final class RangeCompactionTest {
       store.add(6, below);
       store.add(0, List.of(), List.of(new Range("a", "z", 9)));
       store.boundaries = new long[] {5, NOW};
-      compactLevelZero(store);
+      compact(store);
       checkTables(store);
       assertEquals(
           List.of(new Range("a", shorter + "\0", 9), new Range(shorter + "\0", "z", 9)),
@@ -321,7 +324,7 @@ final class RangeCompactionTest {
       store.add(6, below);
       store.add(0, List.of(), List.of(range));
       store.boundaries = new long[] {50, 200, NOW};
-      compactLevelZero(store);
+      compact(store);
       checkTables(store);
       assertEquals(20, store.versions.current().level(6).size());
       assertEquals(List.copyOf(below), puts(store.level(6)));
@@ -342,7 +345,7 @@ final class RangeCompactionTest {
       store.add(6, below);
       store.add(0, List.of(), List.of(new Range("a", "z", 400)));
       store.boundaries = new long[] {50, NOW};
-      compactLevelZero(store);
+      compact(store);
       checkTables(store);
       assertEquals(
           List.of(3, 3),
@@ -368,7 +371,7 @@ final class RangeCompactionTest {
       store.add(6, all);
       store.add(0, List.of(), List.of(range));
       store.boundaries = new long[] {150, NOW};
-      compactLevelZero(store);
+      compact(store);
       checkTables(store);
       assertEquals(List.copyOf(kept), puts(store.level(6)));
       int tables = store.versions.current().level(6).size();
@@ -419,10 +422,26 @@ final class RangeCompactionTest {
     return new String(key, StandardCharsets.ISO_8859_1);
   }
 
-  private static void compactLevelZero(CompactionFixture store) throws IOException {
-    CompactionPlan plan =
-        new CompactionPicker(store.config).pickWholeLevel(store.versions.current(), 0, Set.of());
-    assertTrue(plan != null);
-    store.versions.apply(CompactionJob.run(store.context(), plan));
+  private static void compact(CompactionFixture store) throws IOException {
+    CompactionPicker picker = new CompactionPicker(store.config);
+    for (int level = 0; level < Version.LEVELS - 1; level++) {
+      CompactionPlan plan = step(store, picker, level);
+      while (plan != null) {
+        store.versions.apply(CompactionJob.run(store.context(), plan));
+        plan = step(store, picker, level);
+      }
+    }
+  }
+
+  private static @Nullable CompactionPlan step(
+      CompactionFixture store, CompactionPicker picker, int level) {
+    return picker.pickStep(
+        store.versions.current(), level, Long.MAX_VALUE, /* busy= */ Set.of(), Set.of());
+  }
+
+  private static @Nullable CompactionPlan rewrite(
+      CompactionFixture store, CompactionPicker picker, byte[] after) {
+    return picker.pickRewrite(
+        store.versions.current(), after, /* busy= */ Set.of(), /* stale= */ table -> true);
   }
 }
