@@ -6,9 +6,8 @@ public interface ActiveSegment {
   long garbageBytes();
 
   /**
-   * Seals the segment if tables show at least {@code garbageBytesMin} of garbage in it, so that
-   * reclaim can rewrite it. Skipped while a write is in progress: it may wait for the calling
-   * thread.
+   * Seals the segment for reclaim if tables show at least {@code garbageBytesMin} of garbage in it.
+   * Skipped during a write, which may wait for the calling thread.
    */
   void trySealWithGarbage(long garbageBytesMin);
 }

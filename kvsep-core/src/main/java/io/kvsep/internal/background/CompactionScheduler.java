@@ -48,12 +48,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Schedules flushes and compactions, and installs their results.
  *
- * <p>A failed job leaves its inputs in place. Writers that wait for it get its error, and it is
- * retried on request and by the timer. A table that is damaged or cannot be read is quarantined
- * until the store is reopened.
+ * <p>A failed job leaves its inputs in place. Waiting writers get its error; requests and the timer
+ * retry it. A damaged or unreadable table is quarantined until the store is reopened.
  *
- * <p>Thread safe. Flushes run one at a time, oldest memtable first. Compactions run concurrently
- * with them and with each other, on disjoint tables.
+ * <p>Thread safe. Flushes run one at a time, oldest memtable first; compactions run beside them and
+ * each other, on disjoint tables.
  */
 public final class CompactionScheduler {
   private static final int TICKS_BETWEEN_TRIES_MAX = 32;
@@ -83,7 +82,7 @@ public final class CompactionScheduler {
   private volatile @Nullable Throwable flushError;
   private volatile @Nullable Throwable compactionError;
 
-  /** Why the last attempt to choose a compaction failed. */
+  /** Why the last choice of a compaction failed. */
   private volatile @Nullable Throwable choiceError;
 
   private volatile boolean cancelled;
@@ -91,10 +90,10 @@ public final class CompactionScheduler {
   private final RunningCompactions running;
   private final FileDropper dropping;
 
-  /** Last sequence when the store was found quiet. A later write ends idle compaction at once. */
+  /** Last sequence when the store was quiet. A later write ends idle compaction. */
   private volatile long quietSequence = NEVER;
 
-  /** Sequence when an idle compaction failed: there is no retry before the next write. */
+  /** Sequence when an idle compaction failed; the next write allows a retry. */
   private volatile long idleFailedAt = NEVER;
 
   private final RetryBackoff retryTicks = new RetryBackoff(TICKS_BETWEEN_TRIES_MAX);
@@ -140,15 +139,12 @@ public final class CompactionScheduler {
     return quarantine;
   }
 
-  /**
-   * Schedules a flush of the sealed memtables. Without a thread for it the flush counts as failed.
-   */
+  /** Schedules a flush of the sealed memtables. Without a thread it counts as failed. */
   public void flushNeeded() {
     if (live.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
       Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.FLUSH, this::flushWaiting);
       if (refused != null) {
-        // In this order: once the flag is clear, another flush may succeed, which must not be
-        // overwritten.
+        // In this order: once the flag is clear, another flush may succeed.
         flushError = refused;
         flushScheduled.set(false);
         live.signal();
@@ -157,8 +153,8 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Starts all compactions that are due and may run. A choice that fails, or a missing thread, is
-   * recorded as a failed compaction, and the caller's own work goes on.
+   * Starts all compactions that are due and may run. A failed choice or a missing thread counts as
+   * a failed compaction, not as a failure of the caller.
    */
   public void compactionNeeded() {
     if (cancelled || failure.hasFailed()) {
@@ -210,7 +206,7 @@ public final class CompactionScheduler {
       forReads = plan == null;
       if (forReads) {
         if (nothingRuns) {
-          // Nothing is due, so no writer can be waiting for what has failed.
+          // Nothing is due, so no writer waits for what has failed.
           compactionError = null;
         }
         plan = isQuiet() ? idlePicker.pick(version, busy) : null;
@@ -231,7 +227,7 @@ public final class CompactionScheduler {
     return sequence == quietSequence && sequence != idleFailedAt;
   }
 
-  /** The problem of a quarantined table if one keeps level 0 from getting shorter, else null. */
+  /** The problem of a quarantined table if one blocks level 0, else null. */
   public @Nullable KvException levelZeroProblem() {
     Version version = versions.current();
     Set<TableFile> bad = quarantine.tablesIn(version);
@@ -260,12 +256,12 @@ public final class CompactionScheduler {
     compactionNeeded();
   }
 
-  /** Estimated bytes of the log that tables still point to although tables above replace them. */
+  /** Estimated log bytes that tables point to although tables above replace them. */
   public double hiddenInLog(Version version) {
     return picker.hiddenInLog(version, snapshots.oldest());
   }
 
-  /** Throws if the store has failed and no job will run any more. */
+  /** Throws if the store has failed and runs no more jobs. */
   public void check() {
     failure.check();
   }
@@ -313,7 +309,7 @@ public final class CompactionScheduler {
     flushLock.lock();
     try {
       List<ReadState.SharedMemtable> waiting = live.get().memtables;
-      // Not those that writers fill meanwhile, or this might never end.
+      // Not those filled meanwhile, or this might never end.
       while (waiting.size() > 1 && live.get().memtables.contains(waiting.get(1))) {
         flushOldest();
       }
@@ -339,7 +335,7 @@ public final class CompactionScheduler {
   /**
    * The context in which a bulk load writes its tables.
    *
-   * @param owned receives the name of each table before the file is created
+   * @param owned receives each table's name before the file is created
    * @param pulse called now and then; may throw to give up
    */
   public JobContext loadContext(Consumer<String> owned, Runnable pulse) {
@@ -362,8 +358,8 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Installs an edit with tables whose entries are newer than all others, each as low as it fits.
-   * The caller keeps writers out and has had all memtables flushed.
+   * Installs an edit with tables newer than all others, each as low as it fits. The caller keeps
+   * writers out; all memtables are flushed.
    */
   public void addNewest(List<TableMeta> tables, VersionEdit edit) {
     running.beside(
@@ -377,7 +373,7 @@ public final class CompactionScheduler {
     live.installVersion(null);
   }
 
-  /** Rewrites tables of the last level whose values have moved, so that they point there. */
+  /** Rewrites tables of the last level whose values have moved. */
   public void refreshPointers() {
     full().rewriteLastLevel(pointerTargets.withMovedValues(versions.current()));
   }
@@ -527,14 +523,14 @@ public final class CompactionScheduler {
   }
 
   /**
-   * Retains no version: busy tables stay in every version until the result is installed. A version
-   * would also keep log segments, which no compaction reads.
+   * Retains no version, which would also keep log segments: busy tables stay in every version until
+   * the result is installed.
    */
   private void run(CompactionPlan plan) throws IOException {
     failure.check();
     CompactionEvent event = FlightEvents.beginCompaction();
     VersionEdit edit;
-    // The tables stay busy, so their values stay live and the files of these stay current.
+    // The tables stay busy, so their values stay live and in the same files.
     try (PointerTargets.Pins pins = pointerTargets.pin(plan)) {
       edit = CompactionJob.run(context(pins.pointers()), plan);
       failure.guard(() -> versions.apply(edit));
@@ -543,7 +539,7 @@ public final class CompactionScheduler {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));
     }
     live.installVersion(null);
-    // Tables can be compacted again, whichever caller asked for it.
+    // Whichever caller asked, compaction works again.
     compactionError = null;
     compactions.incrementAndGet();
     JobEvents.record(event, config.storage().location(), plan, edit);

@@ -5,9 +5,9 @@ import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.memory.PageFault;
 
 /**
- * A scheduler whose tasks fail the store if they throw an {@link Error}: memory or the stack may
- * have run out anywhere, and the task may have left anything half done. A page fault is no such
- * Error, and a reader handles the Errors of its own device reads. Thread safe.
+ * A scheduler whose tasks fail the store if they throw an {@link Error}, as memory may have run out
+ * anywhere and left anything half done. A page fault is no such Error, and readers handle the
+ * Errors of their device reads. Thread safe.
  */
 public final class FailStopScheduler implements Scheduler {
   private final Scheduler scheduler;

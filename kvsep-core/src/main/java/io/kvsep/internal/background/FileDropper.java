@@ -34,8 +34,8 @@ final class FileDropper {
   private final DeadSegments deadSegments;
 
   /**
-   * Whether only snapshots keep fully deleted tables, and the count of released snapshots when that
-   * was found. True after open, before the first pass.
+   * Whether only snapshots keep fully deleted tables, and how many had been released when that was
+   * found. True before the first pass.
    */
   private volatile boolean coveredAreHeld = true;
 
@@ -77,8 +77,8 @@ final class FileDropper {
   }
 
   /**
-   * Runs a pass. The caller's flush or compaction is installed and does not fail with it: a failure
-   * only costs space, is reported once, and is retried by the timer.
+   * Runs a pass. A failure costs only space and does not fail the caller's flush or compaction. It
+   * is reported once; the timer retries.
    */
   void run() {
     try {
@@ -98,7 +98,7 @@ final class FileDropper {
   }
 
   private void warn(Throwable cause) {
-    // A warning that fails, for want of memory or in a handler, is repeated by the next pass.
+    // The next pass repeats a warning that fails, for want of memory or in a handler.
     warned =
         warned
             || Warnings.tell(

@@ -19,8 +19,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Closes and deletes files that no version holds, once readers that may use them have left. A file
- * that cannot be deleted is an orphan; the timer and the next open retry. Thread safe.
+ * Closes and deletes files that no version holds once readers have left them. The timer and the
+ * next open retry failed deletions. Thread safe.
  */
 public final class FileRemover implements ObsoleteFiles {
   private static final int TICKS_BETWEEN_TRIES_MAX = 32;
@@ -61,9 +61,8 @@ public final class FileRemover implements ObsoleteFiles {
           });
     }
     for (long id : segmentIds) {
-      // Current readers may hold a pointer that only this file resolves, so it stays listed until
-      // they leave. Later readers have none, so it is unlisted then, and freed after one more
-      // epoch.
+      // Listed until current readers leave, who may hold a pointer that only this file resolves.
+      // Later readers have none: then it is unlisted, and freed after one more epoch.
       waitingNames.add(StoreFiles.segment(id));
       epochs.retire(() -> hide(id));
     }

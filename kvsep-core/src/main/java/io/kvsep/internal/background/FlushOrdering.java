@@ -39,10 +39,10 @@ import org.jspecify.annotations.Nullable;
  *   <li>I1: The blob file is durable before the table is complete, and one edit adds both. After a
  *       crash before that edit, the next open removes both and replays the log.
  *   <li>I2: Until the edit is installed replay starts before the records, so none of their segments
- *       is dropped or rewritten. Older read states keep a version that holds these segments.
- *   <li>I3: Each version of a key that the flush keeps has its record copied or keeps its pointer.
- *       Long records, and those that an open change feed has not read, keep it. The blob file lists
- *       the old positions of its records, from which repair derives their age.
+ *       is dropped or rewritten. Older read states keep these segments.
+ *   <li>I3: The record of each version of a key is copied, or the entry keeps its pointer, as it
+ *       does for long records and those that an open change feed has not read. The blob file lists
+ *       the old positions, from which repair derives the age of its records.
  *   <li>I4: Before the edit no version has the file, so reclaim does not take it and no compaction
  *       points into it.
  *   <li>I5: A flush does not fail because of the copy. If a record is damaged or I/O fails, the
@@ -52,13 +52,13 @@ import org.jspecify.annotations.Nullable;
  * <p>One flush runs at a time. {@link #bytesWritten} is thread safe.
  */
 public final class FlushOrdering {
-  /** A file is worth writing from this part of the log bytes that a memtable may always cover. */
+  /** A file is worth this part of the log bytes that a memtable may always cover. */
   private static final int LEAST_PARTS = 32;
 
-  /** Three memtables of this part of half the memory leave most of that to other uses. */
+  /** Three memtables of this part leave most of half the memory to other uses. */
   private static final int COVERED_PARTS = 16;
 
-  /** However little memory there is, a memtable may cover this many times what is worth a file. */
+  /** A memtable may always cover this many times what is worth a file. */
   private static final int COVERED_LEAST = 4;
 
   private final EngineConfig config;
@@ -121,7 +121,7 @@ public final class FlushOrdering {
 
   /**
    * Log bytes that one memtable may cover; {@link Long#MAX_VALUE} if the store fits into memory.
-   * What memtables cover is not in key order yet, and must fit into memory to be scanned. Cheap.
+   * They are not in key order yet, so scans need them in memory. Cheap.
    */
   long coveredBytesMax(Version version) {
     long live = version.liveBytes();
@@ -162,7 +162,7 @@ public final class FlushOrdering {
       return tables;
     }
 
-    /** Adds the blob files. From now on the edit decides about them. */
+    /** Adds the blob files, which the edit owns from now on. */
     void addValues(VersionEdit edit) {
       if (values != null) {
         values.addTo(edit);

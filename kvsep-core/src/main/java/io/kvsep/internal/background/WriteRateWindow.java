@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.LongSupplier;
 
 /**
- * Increase of a counter within the last two seconds. Thread safe, except for {@link #tick}, which
- * one thread calls ten times a second. With fewer calls the window is longer.
+ * Increase of a counter within the last two seconds; longer if {@link #tick} is called less than
+ * ten times a second. Thread safe, except for {@link #tick}.
  */
 public final class WriteRateWindow {
   /** Length of the window. */

@@ -13,9 +13,9 @@ import java.util.concurrent.CancellationException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The table that made a compaction fail. A device error names no table, and merging does not look
- * for data that no writer produces (entries out of order, invalid pointers, more record bytes than
- * the manifest says), so the tables are read again after a failure.
+ * The table that made a compaction fail. The tables are read again to find it: a device error names
+ * no table, and merging does not look for data that no writer produces, such as entries out of
+ * order.
  *
  * @param file name of the table
  * @param problem why it cannot be compacted

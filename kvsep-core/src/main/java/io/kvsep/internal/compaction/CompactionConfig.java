@@ -25,9 +25,9 @@ public record CompactionConfig(
   public static final int LEVEL_MULTIPLIER = 10;
 
   /**
-   * Unknown garbage costs about this part of the space of the live values. The index below is
-   * rewritten each time that much was written, but it is only a few hundredths of the values: that
-   * adds about a fifth to the cost of writing them.
+   * Unknown garbage costs about this part of the space of the live values. Each time that much was
+   * written, the index below, a few hundredths of the values, is rewritten: about a fifth of the
+   * cost of writing them.
    */
   public static final double HIDDEN_FRACTION = 0.15;
 
@@ -54,8 +54,8 @@ public record CompactionConfig(
   }
 
   /**
-   * Bytes of the next level that an unhurried compaction rewrites in one step: more than ordinary
-   * compactions of level 0 do, but few enough that writers need not wait for level 0 meanwhile.
+   * Bytes that one step of an idle or full compaction rewrites: more than compactions of level 0
+   * do, but too few to fill level 0 meanwhile.
    */
   long stepBytesMax() {
     return STEP_FACTOR * levelBaseBytes;

@@ -16,8 +16,8 @@ public final class CompactionJob {
   private CompactionJob() {}
 
   /**
-   * Returns the edit that replaces the plan's tables by the merged, durable ones, to which nothing
-   * refers before it is applied. A failure leaves no file and the inputs unchanged.
+   * Returns the edit that replaces the plan's tables by the merged, durable ones. A failure leaves
+   * no file and the inputs unchanged.
    */
   public static VersionEdit run(JobContext context, CompactionPlan plan) throws IOException {
     VersionEdit edit = new VersionEdit();
@@ -55,7 +55,7 @@ public final class CompactionJob {
                 context.fileNumbers(),
                 context.config().tableBytes())) {
       output.writeAll(merged, filter, context.pointers(), context.cancelled());
-      // The last blocks too: no later block access has checked them.
+      // No later block access has checked the last blocks.
       Region.requirePagesRead();
       for (TableMeta table : output.finish()) {
         edit.addTable(plan.outputLevel(), table);

@@ -27,11 +27,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Writes the surviving entries and range deletes into tables. Any failure deletes all of them; the
- * inputs are unaffected until the caller commits the result of {@link #finish}. Not thread safe.
+ * inputs stay until the caller commits the result of {@link #finish}. Not thread safe.
  *
- * <p>A range that continues in the next table is cut just after the last key of the current one, so
- * that the tables' key ranges, both ends inclusive, stay disjoint. No key follows just after one of
- * maximum length; there the range is cut after the next shorter key.
+ * <p>A range that continues in the next table is cut just after the last key, so that the tables'
+ * key ranges, both ends inclusive, stay disjoint. No key follows just after one of maximum length;
+ * there the range is cut after the next shorter key.
  */
 final class CompactionOutput implements AutoCloseable {
   /** Entries between two checks for cancellation. */
@@ -77,8 +77,7 @@ final class CompactionOutput implements AutoCloseable {
   }
 
   /**
-   * @param unsynced receives each finished table, to make it and its name durable; null if this
-   *     class does so
+   * @param unsynced makes each finished table and its name durable; null if this class does
    */
   CompactionOutput(
       Storage storage,
@@ -116,7 +115,7 @@ final class CompactionOutput implements AutoCloseable {
     passRanges(null);
   }
 
-  /** Apart from the loop, which the JIT compiles anew for each kind of input. */
+  /** Apart from the loop, which the JIT compiles for each kind of input. */
   private void write(InternalIterator input, VersionFilter filter, PointerRefresh pointers)
       throws IOException {
     VersionFilter.Verdict verdict = filter.judge(input);
@@ -181,8 +180,8 @@ final class CompactionOutput implements AutoCloseable {
   }
 
   /**
-   * Counts the fragments before an entry, all for null. If very many follow each other without an
-   * entry, a table ends in a gap between them.
+   * Counts the fragments before an entry, all for null. Very many without an entry end a table in a
+   * gap between them.
    */
   private void passRanges(@Nullable InternalIterator before) throws IOException {
     while (passedRanges < ranges.count()) {
@@ -206,10 +205,7 @@ final class CompactionOutput implements AutoCloseable {
     }
   }
 
-  /**
-   * The tables, possibly none. They and their names are durable, unless {@code unsynced} received
-   * them.
-   */
+  /** The tables, possibly none, durable with their names unless {@code unsynced} received them. */
   List<TableMeta> finish() throws IOException {
     finishTable(null);
     if (!metas.isEmpty() && unsynced == null) {
@@ -234,7 +230,7 @@ final class CompactionOutput implements AutoCloseable {
       try {
         storage.delete(name);
       } catch (IOException e) {
-        // It becomes an orphan, which the next open removes. Report the original failure.
+        // The next open removes the orphan. Report the original failure.
       }
     }
   }
@@ -278,8 +274,8 @@ final class CompactionOutput implements AutoCloseable {
 
   /**
    * Ends the table between its last key and {@code next}. If ranges must be cut and no valid key
-   * lies there, it ends later, after at most 255 more keys: those before the next shorter key
-   * differ only in their last byte.
+   * lies there, it ends at most 255 keys later: those before the next shorter key differ only in
+   * their last byte.
    */
   private void finishTableBefore(InternalIterator next, byte[] lastKey) throws IOException {
     byte[] end =

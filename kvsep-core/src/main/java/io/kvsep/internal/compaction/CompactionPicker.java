@@ -16,9 +16,8 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Chooses the next compaction. Leveled compaction with targets computed upwards from the largest
- * level, so that nine tenths of the data are in one level whatever the size of the store. Pure: the
- * result depends only on the arguments.
+ * Chooses the next compaction. Leveled, with targets computed upwards from the largest level, so
+ * that nine tenths of the data are in one level. Pure: the result depends only on the arguments.
  */
 public final class CompactionPicker {
   private static final int LAST = Version.LEVELS - 1;
@@ -29,13 +28,12 @@ public final class CompactionPicker {
   /** A table this short is always worth rewriting with its neighbour. */
   private static final long SMALL_TABLE_BYTES = 64 << 10;
 
-  /** A small neighbour is rewritten if it is at most this many times as long as the inputs. */
+  /** A neighbour is small up to this many times the length of the inputs. */
   private static final int LEVEL_ZERO_NEIGHBOUR_FACTOR = 4;
 
   /**
    * From this score on, a level precedes single tables that are due. Scores for garbage are capped
-   * here, so that level 0 comes first from this many times its number of tables on: only that
-   * number slows writers down.
+   * here, so that a fuller level 0, which alone slows writers down, comes first.
    */
   static final int URGENT_SCORE = 2;
 
@@ -79,7 +77,7 @@ public final class CompactionPicker {
       scores[level] = score(version, level, base, hidden);
     }
     Arrays.sort(byScore, (a, b) -> Double.compare(scores[b], scores[a]));
-    // Single tables in between: they would wait as long as writers keep levels full.
+    // Here, or single tables would wait while writers keep levels full.
     boolean singlesLookedAt = false;
     for (int level : byScore) {
       if (!singlesLookedAt && scores[level] < URGENT_SCORE) {
@@ -103,9 +101,8 @@ public final class CompactionPicker {
   /**
    * Picks a table that is due regardless of its level's size: expired entries, mostly tombstones,
    * or leftovers of closed snapshots. It moves one level down or, in the last level, is rewritten.
-   * Moves terminate as those chosen by level do. A rewrite drops at least one entry: all
-   * tombstones, range deletes and hidden entries, or what has expired, see {@link
-   * TableFile#expiryDueMillis}.
+   * This terminates: a rewrite drops all tombstones, range deletes and hidden entries, or what has
+   * expired, see {@link TableFile#expiryDueMillis}.
    */
   private @Nullable CompactionPlan pickSingle(
       Version version, int base, Set<TableFile> busy, long nowMillis, long oldestReader) {
@@ -143,7 +140,7 @@ public final class CompactionPicker {
 
   /**
    * In the last level, tombstones, range deletes and hidden entries are left over from snapshots. A
-   * rewrite drops them once no reader is older than any of them.
+   * rewrite drops them once no reader is older.
    */
   private @Nullable CompactionPlan pickTombstones(
       Version version, int level, Set<TableFile> busy, long oldestReader) {
@@ -159,7 +156,7 @@ public final class CompactionPicker {
     return level == LAST ? pickLeftOver(version, busy, oldestReader) : null;
   }
 
-  /** Leftovers of snapshots in the last level that are not mostly tombstones. */
+  /** Tables of the last level with leftovers of snapshots that are not mostly tombstones. */
   private @Nullable CompactionPlan pickLeftOver(
       Version version, Set<TableFile> busy, long oldestReader) {
     for (TableFile table : version.rangeTables(LAST)) {
@@ -191,7 +188,7 @@ public final class CompactionPicker {
     }
     CompactionPlan plan =
         plan(version, level, level + 1, List.of(table), busy, /* mayMove= */ true);
-    // With nothing below, only reading the table drops the entries, not a move.
+    // With nothing below, a merge drops the entries, a move does not.
     return plan != null && plan.move() && plan.bottom() && dropsAtBottom
         ? plan(version, level, level + 1, List.of(table), busy, /* mayMove= */ false)
         : plan;
@@ -247,8 +244,8 @@ public final class CompactionPicker {
 
   /**
    * The level into which level 0 is compacted: the highest one whose target reaches the base, but
-   * never below a level that holds tables, which would then be older than those beneath. Above a
-   * level with a {@code blocked} table, so that level 0 does not fill up.
+   * never below a level with tables, which are older, and above a level with a {@code blocked}
+   * table, so that level 0 does not fill up.
    */
   public int baseLevel(Version version, Set<TableFile> blocked) {
     long bytes = largestLevelBytes(version);
@@ -268,8 +265,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * A step that brings a level's entries down into the next non-empty level, or the last one. Level
-   * 0 goes where it usually goes.
+   * A step that brings entries of a level down into the next non-empty level, or the last one; of
+   * level 0 into its base level.
    *
    * @param newest ignores tables that are newer
    * @param blocked see {@link #pick}
@@ -312,7 +309,7 @@ public final class CompactionPicker {
 
   /**
    * The first rewrite in the last level behind a key: adjacent tables that fit into one, or a
-   * {@code stale} table, which holds invisible entries.
+   * {@code stale} table.
    */
   public @Nullable CompactionPlan pickRewrite(
       Version version, byte[] after, Set<TableFile> busy, Predicate<TableFile> stale) {
@@ -346,14 +343,14 @@ public final class CompactionPicker {
         return null;
       }
     }
-    // Tables that stay hold none of these keys, so their age does not matter.
+    // Tables that stay hold none of these keys.
     List<TableFile> inputs = overlappingInLevelZero(version, tables[tables.length - 1]);
     boolean small = bytes(inputs) < config.tableBytes() / SMALL_TABLE_FRACTION;
     List<TableFile> chosen = small ? List.of(tables) : inputs;
     return plan(version, 0, base, chosen, busy, mayMove && !small && chosen.size() == 1);
   }
 
-  /** A table of level 0 and all that it overlaps there, directly or transitively. */
+  /** A table of level 0 and all that it overlaps there, transitively. */
   private static List<TableFile> overlappingInLevelZero(Version version, TableFile first) {
     Set<TableFile> found = new LinkedHashSet<>(List.of(first));
     boolean grew = true;
@@ -432,8 +429,8 @@ public final class CompactionPicker {
   }
 
   /**
-   * Adds the tables just before and after the inputs if they are small and not much larger than the
-   * inputs. Otherwise small flushes of ever new keys would leave a table each for good.
+   * Adds the tables just before and after the inputs if they are small. Otherwise small flushes of
+   * ever new keys would leave a table each for good.
    */
   private List<TableFile> withSmallNeighbours(
       Version version,

@@ -35,7 +35,7 @@ public final class FlushJob {
                 context.fileNumbers(),
                 Long.MAX_VALUE)) {
       output.writeAll(memtable, filter, context.pointers(), context.cancelled());
-      // Before the table is complete: repair assumes that a complete table leads to its values.
+      // First, because repair assumes that a complete table leads to its values.
       context.pointers().finish();
       return output.finish();
     }

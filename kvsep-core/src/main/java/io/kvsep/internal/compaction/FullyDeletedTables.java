@@ -9,9 +9,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Finds tables in which no reader sees anything because range deletes cover all keys. They are
- * dropped unread, which frees the space of a large deleted range at once. (Pebble: delete-only
- * compaction.)
+ * Finds tables that range deletes hide from every reader. Dropping them unread frees the space of a
+ * large deleted range at once. (Pebble: delete-only compaction.)
  *
  * <p>Pure: the result depends only on the arguments.
  */
@@ -102,9 +101,9 @@ public final class FullyDeletedTables {
   }
 
   /**
-   * Whether one of the deletes is newer than the table and no reader older than it sees any of the
-   * table. A delete with the table's highest sequence is its own: it is newer than the entries, and
-   * hides nothing else if the table is the lowest.
+   * Whether a delete is newer than the table and no older reader sees any of it. A delete with the
+   * table's highest sequence is its own: newer than the entries, it hides nothing else if the table
+   * is the lowest.
    */
   private static boolean hides(long[] deletes, TableFile table, long[] boundaries, boolean lowest) {
     long newest = table.meta().largestSequence();

@@ -7,28 +7,28 @@ import io.kvsep.internal.version.Version;
 
 /**
  * Estimates how many log bytes the upper levels of a version may free below them. Values become
- * known garbage only when a compaction drops the entries that point to them, and tables are too
- * small compared with values for their length to matter.
+ * known garbage only when a compaction drops their entries, and tables are too short beside values
+ * for their length to matter.
  *
- * <p>Each entry is assumed to replace one below. It frees the larger of its own value's length and
- * the average below; of a tombstone or inline value only the average is known. Range deletes free
- * what they cover below.
+ * <p>Each entry is assumed to replace one below, and to free the larger of its own value's length
+ * and the average below; a tombstone or inline value frees the average. Range deletes free what
+ * they cover.
  *
- * <p>A table wholly newer than the oldest reader counts as nothing until that reader is gone. The
- * oldest table of level 0 counts as lying below the others there.
+ * <p>A table wholly newer than the oldest reader counts as nothing. The oldest table of level 0
+ * counts as lying below the others there.
  *
- * <p>A level is due if it and the levels above together may free a given part of all values below:
+ * <p>A level is due if it and the levels above may free a given part of all values below:
  *
  * <ul>
  *   <li>I1: The last level is never due, nor is one with no values below it.
  *   <li>I2: Compactions terminate: each takes its inputs to a deeper level and nothing moves up, so
  *       the sum of the heights of all entries falls.
  *   <li>I3: If no level is due, garbage above the lowest values is less than that part of them, or
- *       less than is worth the work.
+ *       not worth the work.
  * </ul>
  *
- * <p>Costs a few additions per level, a walk over the tables while one may be newer than a reader,
- * and one over range deletes.
+ * <p>Costs additions per level, a walk over the tables while one may be newer than a reader, and
+ * one over range deletes.
  */
 final class GarbageEstimate {
   private static final int LAST = Version.LEVELS - 1;

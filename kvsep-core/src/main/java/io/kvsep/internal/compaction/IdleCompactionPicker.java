@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Chooses compactions that are not due but save reads a search, for a quiet store. They rewrite
- * little more than they bring down and are short, because a new write may wait for them. Pure: the
- * result depends only on the arguments.
+ * little and are short, because a new write may wait for them. Pure: the result depends only on the
+ * arguments.
  */
 public final class IdleCompactionPicker {
   private static final int LAST = Version.LEVELS - 1;

@@ -5,9 +5,9 @@ import io.kvsep.internal.version.Version;
 import java.util.Collection;
 
 /**
- * Chooses the level of tables whose entries are newer than all others. Readers use the highest
- * level that has a key, so no level above may hold any of the table's keys, and none in its own
- * unless that is level 0. The lowest such level is best: it is merged again last.
+ * Chooses the level of tables newer than all others. Readers use the highest level that has a key,
+ * so no level above may hold keys of the table, nor its own unless that is level 0. The lowest such
+ * level is best: it is merged again last.
  */
 public final class LoadPlacement {
   private LoadPlacement() {}
@@ -15,8 +15,7 @@ public final class LoadPlacement {
   /**
    * Returns the lowest level into which the table of a bulk load fits.
    *
-   * @param running compactions, whose tables may move down and whose output may use all keys
-   *     between their first and last one
+   * @param running compactions, whose output may use all keys between their first and last one
    */
   public static int level(Version version, Collection<CompactionPlan> running, TableMeta table) {
     int level = 0;

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Writes ascending entries that are in no version yet into tables in the format of the last level,
- * only the newest entry of each key. Any failure deletes all tables. Not thread safe.
+ * Writes the newest of ascending entries for each key into tables in the format of the last level.
+ * Any failure deletes all tables. Not thread safe.
  */
 public final class LoadRun implements AutoCloseable {
   private final JobContext context;

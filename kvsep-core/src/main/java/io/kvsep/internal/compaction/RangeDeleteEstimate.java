@@ -7,15 +7,13 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Estimates the log bytes that a table's range deletes cover below it. The share of a partly
- * covered table is interpolated as if its keys were evenly spread, so nothing is read.
+ * Estimates the log bytes that a table's range deletes cover below it, unread: the share of a
+ * partly covered table is interpolated as if its keys were evenly spread.
  */
 final class RangeDeleteEstimate {
   private RangeDeleteEstimate() {}
 
-  /**
-   * Ranges newer than {@code oldestReader} do not count, as that reader may see what they cover.
-   */
+  /** Without ranges newer than {@code oldestReader}, which may see what they cover. */
   static double below(
       Version version, int level, TableFile table, RangeTombstones ranges, long oldestReader) {
     double bytes = 0;

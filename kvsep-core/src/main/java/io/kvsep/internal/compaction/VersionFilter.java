@@ -11,19 +11,17 @@ import io.kvsep.internal.memory.Region;
 import java.util.Arrays;
 
 /**
- * Decides which versions a flush or compaction keeps. Takes entries in internal order. Not thread
+ * Decides which versions a flush or compaction keeps, entry by entry in internal order. Not thread
  * safe.
  *
- * <p>The sequence numbers at which anything may be read (open snapshots, and the visible one at the
+ * <p>The sequence numbers at which anything may be read (snapshots, and the visible one at the
  * start of the job) divide the history of a key into stripes. Rules:
  *
  * <ol>
  *   <li>Only the newest version in a stripe is kept: no reader sees the others.
- *   <li>A tombstone is dropped if no level below can hold its key and no reader is older: it has
- *       nothing left to hide.
- *   <li>An expired entry becomes a tombstone, as it must still hide older versions below.
- *   <li>A range delete hides the older entries of its stripe, and is kept or dropped like a version
- *       of a key.
+ *   <li>A tombstone is dropped if no level below can hold its key and no reader is older.
+ *   <li>An expired entry becomes a tombstone, which hides older versions below.
+ *   <li>A range delete hides the older entries of its stripe, and is kept like a version of a key.
  * </ol>
  */
 final class VersionFilter implements AutoCloseable {
