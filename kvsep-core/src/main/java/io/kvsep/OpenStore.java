@@ -7,9 +7,12 @@ import io.kvsep.internal.concurrent.ThreadScheduler;
 import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.Host;
 import io.kvsep.internal.config.EngineConfig.OpenMode;
 import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.EngineConfig.Shape;
+import io.kvsep.internal.config.EngineConfig.Sync;
+import io.kvsep.internal.config.EngineConfig.Values;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.Storage;
@@ -92,19 +95,20 @@ final class OpenStore extends StoreView implements KvStore {
     return new EngineConfig(
         storage,
         mode,
-        commitSync(options.durability()),
-        syncIntervalNanos(options.durability()),
-        options.inlineValueBytesMax(),
-        compresses ? options.valueCompressionBytesMin() : Integer.MAX_VALUE,
-        options.segmentBytes(),
+        new Sync(commitSync(options.durability()), syncIntervalNanos(options.durability())),
+        new Values(
+            options.segmentBytes(),
+            options.inlineValueBytesMax(),
+            compresses ? options.valueCompressionBytesMin() : Integer.MAX_VALUE,
+            options.verifyValues()),
         Shape.forBudget(memoryBudgetBytes, options.keyBlockCompression() == ValueCompression.LZ4),
-        clock,
-        Ticker.system(),
-        new SplittableRandom(new SecureRandom().nextLong()),
-        new ThreadScheduler(options.backgroundThreads()),
         Reclaim.holding(options.spaceAmplificationMax(), options.segmentBytes())
             .retaining(options.changeRetentionBytes()),
-        options.verifyValues());
+        new Host(
+            clock,
+            Ticker.system(),
+            new SplittableRandom(new SecureRandom().nextLong()),
+            new ThreadScheduler(options.backgroundThreads())));
   }
 
   @Override

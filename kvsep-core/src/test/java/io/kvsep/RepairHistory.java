@@ -68,11 +68,11 @@ final class RepairHistory {
                 on, CommitSync.ON_DEMAND, clock, new Random(random.nextLong()), scheduler)
             : Engines.config(
                 on, CommitSync.ON_DEMAND, clock, new Random(random.nextLong()), scheduler);
-    int inline = Math.min(config.inlineValueBytesMax(), 300);
+    int inline = Math.min(config.values().inlineBytesMax(), 300);
     return StorageEngine.open(
         ConfigDraft.of(config)
             .inlineValueBytesMax(inline)
-            .segmentBytes(dropsFiles ? config.segmentBytes() : 1 << 30)
+            .segmentBytes(dropsFiles ? config.values().segmentBytes() : 1 << 30)
             .reclaim(dropsFiles ? config.reclaim() : Reclaim.holding(100, 1 << 30))
             .build());
   }

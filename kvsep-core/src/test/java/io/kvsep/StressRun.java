@@ -175,7 +175,7 @@ final class StressRun {
   private static EngineConfig fitted(EngineConfig config) {
     return ConfigDraft.of(config)
         .syncIntervalNanos(SYNC_INTERVAL_NANOS)
-        .inlineValueBytesMax(Math.min(config.inlineValueBytesMax(), INLINE_BYTES_MAX))
+        .inlineValueBytesMax(Math.min(config.values().inlineBytesMax(), INLINE_BYTES_MAX))
         .ticker(Ticker.system())
         .build();
   }

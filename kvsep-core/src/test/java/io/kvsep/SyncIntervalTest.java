@@ -39,7 +39,7 @@ final class SyncIntervalTest {
         OpenStore.config(
             new CrashableStorage(), options, MODE, Clock.systemUTC(), options.memoryBudgetBytes());
     config.scheduler().close();
-    return config.syncIntervalNanos();
+    return config.sync().intervalNanos();
   }
 
   @Test

@@ -7,9 +7,12 @@ import io.kvsep.internal.concurrent.ThreadScheduler;
 import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.Host;
 import io.kvsep.internal.config.EngineConfig.OpenMode;
 import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.EngineConfig.Shape;
+import io.kvsep.internal.config.EngineConfig.Sync;
+import io.kvsep.internal.config.EngineConfig.Values;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
 import java.io.IOException;
@@ -98,43 +101,41 @@ final class TablesCommand {
     Shape usualShape = Shape.forBudget(usual.memoryBudgetBytes(), /* packsBlocks= */ false);
     // A table ends at the first key past this length, so the limit is half an entry lower.
     long tableBytes = fixedBytes() + entryBytes() * (2 * ENTRIES_PER_TABLE - 1) / 2;
+    Shape.Tables tables =
+        new Shape.Tables(
+            usualShape.tables().levelBaseBytes(),
+            tableBytes,
+            usualShape.tables().blockBytes(),
+            /* packsBlocks= */ false);
+    // Everything is merged once, at the end.
+    Shape.LevelZero levelZero =
+        new Shape.LevelZero(Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
     Shape shape =
         new Shape(
-            usualShape.memtableBytes(),
-            usualShape.memtablesMax(),
-            usualShape.memtableLogBytesMin(),
-            usualShape.memtableLogBytesMax(),
-            usualShape.spareFromBytes(),
-            usualShape.commitBytesMax(),
-            usualShape.frameRetainedBytes(),
-            // Everything is merged once, at the end.
-            Integer.MAX_VALUE,
-            Integer.MAX_VALUE,
-            Integer.MAX_VALUE,
-            usualShape.levelBaseBytes(),
-            tableBytes,
-            usualShape.hiddenBytesMin(),
-            usualShape.blockBytes(),
-            usualShape.readerBytesMax(),
-            usualShape.blockCacheBytesMax(),
-            usualShape.loadRoom(),
-            /* packsBlocks= */ false);
+            usualShape.memtables(),
+            usualShape.log(),
+            usualShape.commits(),
+            levelZero,
+            tables,
+            usualShape.caches(),
+            usualShape.loadRoom());
     try {
       return new EngineConfig(
           new FileStorage(directory, /* createIfMissing= */ true),
           new OpenMode(/* readOnly= */ false, /* createIfMissing= */ true, /* exclusive= */ true),
-          CommitSync.ON_DEMAND,
-          0,
-          dataset.valueBytes(),
-          Integer.MAX_VALUE,
-          usual.segmentBytes(),
+          new Sync(CommitSync.ON_DEMAND, /* intervalNanos= */ 0),
+          new Values(
+              usual.segmentBytes(),
+              dataset.valueBytes(),
+              /* compressionBytesMin= */ Integer.MAX_VALUE,
+              /* areVerified= */ true),
           shape,
-          Clock.systemUTC(),
-          Ticker.system(),
-          new SplittableRandom(SEED),
-          new ThreadScheduler(2),
           Reclaim.holding(usual.spaceAmplificationMax(), usual.segmentBytes()),
-          /* verifiesValues= */ true);
+          new Host(
+              Clock.systemUTC(),
+              Ticker.system(),
+              new SplittableRandom(SEED),
+              new ThreadScheduler(2)));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

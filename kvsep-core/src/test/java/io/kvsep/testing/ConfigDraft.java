@@ -2,9 +2,12 @@ package io.kvsep.testing;
 
 import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.config.EngineConfig;
+import io.kvsep.internal.config.EngineConfig.Host;
 import io.kvsep.internal.config.EngineConfig.OpenMode;
 import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.EngineConfig.Shape;
+import io.kvsep.internal.config.EngineConfig.Sync;
+import io.kvsep.internal.config.EngineConfig.Values;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.ColdReadPolicy;
@@ -13,33 +16,21 @@ import org.jspecify.annotations.Nullable;
 
 /** An engine's config of which a test changes some parts. */
 public final class ConfigDraft {
-  private final EngineConfig base;
   private Storage storage;
   private OpenMode mode;
-  private long syncIntervalNanos;
-  private int inlineValueBytesMax;
-  private int compressionBytesMin;
-  private long segmentBytes;
+  private Sync sync;
+  private Values values;
   private Shape shape;
-  private Ticker ticker;
-  private RandomGenerator random;
   private @Nullable Reclaim reclaim;
-  private boolean verifiesValues;
-  private ColdReadPolicy.Memory memory;
+  private Host host;
 
   private ConfigDraft(EngineConfig base) {
-    this.base = base;
     storage = base.storage();
     mode = base.mode();
-    syncIntervalNanos = base.syncIntervalNanos();
-    inlineValueBytesMax = base.inlineValueBytesMax();
-    compressionBytesMin = base.compressionBytesMin();
-    segmentBytes = base.segmentBytes();
+    sync = base.sync();
+    values = base.values();
     shape = base.shape();
-    ticker = base.ticker();
-    random = base.random();
-    verifiesValues = base.verifiesValues();
-    memory = base.memory();
+    host = base.host();
   }
 
   /** The same but for the limits of garbage, which are the usual ones unless they are given. */
@@ -64,23 +55,21 @@ public final class ConfigDraft {
   }
 
   public ConfigDraft syncIntervalNanos(long value) {
-    syncIntervalNanos = value;
+    sync = new Sync(sync.commits(), value);
     return this;
   }
 
   public ConfigDraft inlineValueBytesMax(int value) {
-    inlineValueBytesMax = value;
-    return this;
+    return values(values.segmentBytes(), value, values.compressionBytesMin(), values.areVerified());
   }
 
   public ConfigDraft compressionBytesMin(int value) {
-    compressionBytesMin = value;
-    return this;
+    return values(values.segmentBytes(), values.inlineBytesMax(), value, values.areVerified());
   }
 
   public ConfigDraft segmentBytes(long value) {
-    segmentBytes = value;
-    return this;
+    return values(
+        value, values.inlineBytesMax(), values.compressionBytesMin(), values.areVerified());
   }
 
   public ConfigDraft shape(Shape value) {
@@ -89,12 +78,12 @@ public final class ConfigDraft {
   }
 
   public ConfigDraft ticker(Ticker value) {
-    ticker = value;
+    host = new Host(host.clock(), value, host.random(), host.scheduler(), host.memory());
     return this;
   }
 
   public ConfigDraft random(RandomGenerator value) {
-    random = value;
+    host = new Host(host.clock(), host.ticker(), value, host.scheduler(), host.memory());
     return this;
   }
 
@@ -109,13 +98,19 @@ public final class ConfigDraft {
   }
 
   public ConfigDraft verifiesValues(boolean value) {
-    verifiesValues = value;
+    return values(
+        values.segmentBytes(), values.inlineBytesMax(), values.compressionBytesMin(), value);
+  }
+
+  private ConfigDraft values(
+      long segmentBytes, int inlineBytesMax, int compressionBytesMin, boolean areVerified) {
+    values = new Values(segmentBytes, inlineBytesMax, compressionBytesMin, areVerified);
     return this;
   }
 
   /** What the store is told of the memory for its files. */
   public ConfigDraft memory(ColdReadPolicy.Memory value) {
-    memory = value;
+    host = new Host(host.clock(), host.ticker(), host.random(), host.scheduler(), value);
     return this;
   }
 
@@ -123,18 +118,10 @@ public final class ConfigDraft {
     return new EngineConfig(
         storage,
         mode,
-        base.sync(),
-        syncIntervalNanos,
-        inlineValueBytesMax,
-        compressionBytesMin,
-        segmentBytes,
+        sync,
+        values,
         shape,
-        base.clock(),
-        ticker,
-        random,
-        base.scheduler(),
-        reclaim == null ? Engines.usualReclaim(segmentBytes) : reclaim,
-        verifiesValues,
-        memory);
+        reclaim == null ? Engines.usualReclaim(values.segmentBytes()) : reclaim,
+        host);
   }
 }

@@ -5,9 +5,18 @@ import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
+import io.kvsep.internal.config.EngineConfig.Host;
 import io.kvsep.internal.config.EngineConfig.OpenMode;
 import io.kvsep.internal.config.EngineConfig.Reclaim;
 import io.kvsep.internal.config.EngineConfig.Shape;
+import io.kvsep.internal.config.EngineConfig.Shape.Caches;
+import io.kvsep.internal.config.EngineConfig.Shape.Commits;
+import io.kvsep.internal.config.EngineConfig.Shape.LevelZero;
+import io.kvsep.internal.config.EngineConfig.Shape.Log;
+import io.kvsep.internal.config.EngineConfig.Shape.Memtables;
+import io.kvsep.internal.config.EngineConfig.Shape.Tables;
+import io.kvsep.internal.config.EngineConfig.Sync;
+import io.kvsep.internal.config.EngineConfig.Values;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.Storage;
@@ -66,19 +75,15 @@ public final class Engines {
     return new EngineConfig(
         storage,
         new OpenMode(false, true, false),
-        sync,
-        1_000_000_000L,
-        64,
-        128,
-        SEGMENT_BYTES,
+        new Sync(sync, /* intervalNanos= */ 1_000_000_000L),
+        new Values(
+            SEGMENT_BYTES,
+            /* inlineBytesMax= */ 64,
+            /* compressionBytesMin= */ 128,
+            /* areVerified= */ true),
         TINY,
-        clock,
-        () -> 0,
-        random,
-        scheduler,
         usualReclaim(SEGMENT_BYTES),
-        /* verifiesValues= */ true,
-        FixedMemory.AMPLE);
+        new Host(clock, () -> 0, random, scheduler, FixedMemory.AMPLE));
   }
 
   /** As much garbage as stores have by default. */
@@ -151,24 +156,18 @@ public final class Engines {
 
   private static Shape tiny(long memtableBytes, long memtableLogBytesMin, boolean packsBlocks) {
     return new Shape(
-        memtableBytes,
-        3,
-        memtableLogBytesMin,
-        64 << 10,
-        2 << 10,
-        16 << 10,
-        1 << 10,
-        2,
-        4,
-        8,
-        24 << 10,
-        6 << 10,
-        2 << 10,
-        512,
-        8 << 10,
-        16 << 10,
-        4,
-        packsBlocks);
+        new Memtables(
+            memtableBytes, /* countMax= */ 3, memtableLogBytesMin, /* logBytesMax= */ 64 << 10),
+        new Log(/* spareFromBytes= */ 2 << 10, /* hiddenBytesMin= */ 2 << 10),
+        new Commits(/* bytesMax= */ 16 << 10, /* slotBytesMax= */ 1 << 10),
+        new LevelZero(/* compactionTables= */ 2, /* slowdownTables= */ 4, /* stopTables= */ 8),
+        new Tables(
+            /* levelBaseBytes= */ 24 << 10,
+            /* bytes= */ 6 << 10,
+            /* blockBytes= */ 512,
+            packsBlocks),
+        new Caches(/* readerBytesMax= */ 8 << 10, /* blockBytesMax= */ 16 << 10),
+        /* loadRoom= */ 4);
   }
 
   public static int[] levelTables(StoreStats stats) {

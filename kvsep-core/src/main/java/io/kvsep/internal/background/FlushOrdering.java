@@ -139,7 +139,7 @@ public final class FlushOrdering {
   }
 
   private long leastBytes() {
-    return config.shape().memtableLogBytesMin() / LEAST_PARTS;
+    return config.shape().memtables().logBytesMin() / LEAST_PARTS;
   }
 
   private FlushPlan plan(Memtable memtable) {
@@ -184,7 +184,7 @@ public final class FlushOrdering {
   private final class Values implements PointerRefresh, AutoCloseable {
     private final FlushPlan plan;
     private final long fileBytesMax =
-        Math.min(config.segmentBytes(), BlobFileWriter.FILE_BYTES_MAX / 2);
+        Math.min(config.values().segmentBytes(), BlobFileWriter.FILE_BYTES_MAX / 2);
     private final List<Segment> files = new ArrayList<>();
     private @Nullable BlobFileWriter writer;
 

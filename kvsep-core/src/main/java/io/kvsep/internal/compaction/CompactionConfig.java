@@ -40,16 +40,16 @@ public record CompactionConfig(
   public static CompactionConfig of(Shape shape, StoreId storeId) {
     TableOptions defaults = TableOptions.defaults(storeId);
     return new CompactionConfig(
-        shape.levelZeroTables(),
-        shape.levelBaseBytes(),
-        shape.tableBytes(),
+        shape.levelZero().compactionTables(),
+        shape.tables().levelBaseBytes(),
+        shape.tables().bytes(),
         HIDDEN_FRACTION,
-        shape.hiddenBytesMin(),
+        shape.log().hiddenBytesMin(),
         new TableOptions(
-            shape.blockBytes(),
+            shape.tables().blockBytes(),
             defaults.restartInterval(),
             defaults.filterBitsPerKey(),
-            shape.packsBlocks(),
+            shape.tables().packsBlocks(),
             storeId));
   }
 

@@ -16,87 +16,78 @@ import java.util.random.RandomGenerator;
  * @param storage the directory; closed by the engine
  * @param mode what opening may do
  * @param sync when commits are synced
- * @param syncIntervalNanos pause between syncs with {@link CommitSync#INTERVAL}
- * @param inlineValueBytesMax values up to this length are stored with their key
- * @param compressionBytesMin minimum length of compressed values; Integer.MAX_VALUE disables
- *     compression
- * @param segmentBytes length of a log segment
+ * @param values how values are stored and read
  * @param shape limits derived from the memory budget
  * @param clock for times to live
  * @param ticker for metrics, pacing and due times of syncs
  * @param random for store ids and skip list heights
  * @param scheduler runs background work; closed by the engine
  * @param reclaim limits of garbage in the value log
- * @param verifiesValues whether user reads verify the checksums of values in the log
- * @param memory memory of the system available for files
+ * @param host what the engine takes from the process and the machine
  */
 public record EngineConfig(
     Storage storage,
     OpenMode mode,
-    CommitSync sync,
-    long syncIntervalNanos,
-    int inlineValueBytesMax,
-    int compressionBytesMin,
-    long segmentBytes,
+    Sync sync,
+    Values values,
     Shape shape,
-    Clock clock,
-    Ticker ticker,
-    RandomGenerator random,
-    Scheduler scheduler,
     Reclaim reclaim,
-    boolean verifiesValues,
-    ColdReadPolicy.Memory memory) {
-  /** Uses the memory of this machine, or of the control group of this process. */
-  public EngineConfig(
-      Storage storage,
-      OpenMode mode,
-      CommitSync sync,
-      long syncIntervalNanos,
-      int inlineValueBytesMax,
-      int compressionBytesMin,
-      long segmentBytes,
-      Shape shape,
+    Host host) {
+  public Clock clock() {
+    return host.clock;
+  }
+
+  public Ticker ticker() {
+    return host.ticker;
+  }
+
+  public Scheduler scheduler() {
+    return host.scheduler;
+  }
+
+  public EngineConfig with(Storage otherStorage, Scheduler otherScheduler) {
+    Host otherHost = new Host(host.clock, host.ticker, host.random, otherScheduler, host.memory);
+    return new EngineConfig(otherStorage, mode, sync, values, shape, reclaim, otherHost);
+  }
+
+  /**
+   * When commits are synced.
+   *
+   * @param intervalNanos pause between syncs with {@link CommitSync#INTERVAL}
+   */
+  public record Sync(CommitSync commits, long intervalNanos) {}
+
+  /**
+   * How values are stored and read.
+   *
+   * @param segmentBytes length of a log segment
+   * @param inlineBytesMax values up to this length are stored with their key
+   * @param compressionBytesMin minimum length of compressed values; Integer.MAX_VALUE disables
+   *     compression
+   * @param areVerified whether user reads verify the checksums of values in the log
+   */
+  public record Values(
+      long segmentBytes, int inlineBytesMax, int compressionBytesMin, boolean areVerified) {}
+
+  /**
+   * What the engine takes from the process and the machine.
+   *
+   * @param clock for times to live
+   * @param ticker for metrics and pacing
+   * @param random for store ids and skip list heights
+   * @param scheduler runs background work; closed by the engine
+   * @param memory memory of the system available for files
+   */
+  public record Host(
       Clock clock,
       Ticker ticker,
       RandomGenerator random,
       Scheduler scheduler,
-      Reclaim reclaim,
-      boolean verifiesValues) {
-    this(
-        storage,
-        mode,
-        sync,
-        syncIntervalNanos,
-        inlineValueBytesMax,
-        compressionBytesMin,
-        segmentBytes,
-        shape,
-        clock,
-        ticker,
-        random,
-        scheduler,
-        reclaim,
-        verifiesValues,
-        new SystemMemory());
-  }
-
-  public EngineConfig with(Storage otherStorage, Scheduler otherScheduler) {
-    return new EngineConfig(
-        otherStorage,
-        mode,
-        sync,
-        syncIntervalNanos,
-        inlineValueBytesMax,
-        compressionBytesMin,
-        segmentBytes,
-        shape,
-        clock,
-        ticker,
-        random,
-        otherScheduler,
-        reclaim,
-        verifiesValues,
-        memory);
+      ColdReadPolicy.Memory memory) {
+    /** Uses the memory of this machine, or of the control group of this process. */
+    public Host(Clock clock, Ticker ticker, RandomGenerator random, Scheduler scheduler) {
+      this(clock, ticker, random, scheduler, new SystemMemory());
+    }
   }
 
   /**
@@ -151,44 +142,16 @@ public record EngineConfig(
   /**
    * Limits derived from the memory budget. Tests make them tiny, so that everything happens often.
    *
-   * @param memtableBytes arena of one memtable
-   * @param memtablesMax memtables, including the active one
-   * @param memtableLogBytesMin log bytes that one memtable may cover even in a small store
-   * @param memtableLogBytesMax log bytes that one memtable may cover; bounds replay in recovery
-   * @param spareFromBytes log bytes in a segment from which on the next one is created
-   * @param commitBytesMax memory of all encoded frames together; further ones are streamed
-   * @param frameRetainedBytes memory that one write slot may keep between writes
-   * @param levelZeroTables level 0 tables that make a compaction worthwhile
-   * @param levelZeroSlowdown level 0 tables from which on writers are slowed down
-   * @param levelZeroStop level 0 tables at which writers wait
-   * @param levelBaseBytes target of the first level below level 0
-   * @param tableBytes length of tables below level 0
-   * @param hiddenBytesMin garbage in the log that makes a compaction worthwhile
-   * @param blockBytes length of a table block
-   * @param readerBytesMax memory of all open tables
-   * @param blockCacheBytesMax decompressed blocks cached for lookups
    * @param loadRoom writes during a bulk load before its tables must be written again
-   * @param packsBlocks whether table blocks below level 1 are compressed
    */
   public record Shape(
-      long memtableBytes,
-      int memtablesMax,
-      long memtableLogBytesMin,
-      long memtableLogBytesMax,
-      long spareFromBytes,
-      long commitBytesMax,
-      long frameRetainedBytes,
-      int levelZeroTables,
-      int levelZeroSlowdown,
-      int levelZeroStop,
-      long levelBaseBytes,
-      long tableBytes,
-      long hiddenBytesMin,
-      int blockBytes,
-      long readerBytesMax,
-      long blockCacheBytesMax,
-      long loadRoom,
-      boolean packsBlocks) {
+      Memtables memtables,
+      Log log,
+      Commits commits,
+      LevelZero levelZero,
+      Tables tables,
+      Caches caches,
+      long loadRoom) {
     private static final long MIB = 1L << 20;
 
     /** Minimum budget of a store. */
@@ -210,6 +173,59 @@ public record EngineConfig(
     /** Even very many loads do not exhaust the sequence numbers. */
     private static final long LOAD_ROOM = 1 << 24;
 
+    /**
+     * Limits of the memtables.
+     *
+     * @param bytes arena of one memtable
+     * @param countMax memtables, including the active one
+     * @param logBytesMin log bytes that one memtable may cover even in a small store
+     * @param logBytesMax log bytes that one memtable may cover; bounds replay in recovery
+     */
+    public record Memtables(long bytes, int countMax, long logBytesMin, long logBytesMax) {}
+
+    /**
+     * Limits of the log.
+     *
+     * @param spareFromBytes log bytes in a segment from which on the next one is created
+     * @param hiddenBytesMin garbage in the log that makes a compaction worthwhile
+     */
+    public record Log(long spareFromBytes, long hiddenBytesMin) {}
+
+    /**
+     * Memory of writes.
+     *
+     * @param bytesMax memory of all encoded frames together; further ones are streamed
+     * @param slotBytesMax memory that one write slot may keep between writes
+     */
+    public record Commits(long bytesMax, long slotBytesMax) {}
+
+    /**
+     * Numbers of tables in level 0.
+     *
+     * @param compactionTables that make a compaction worthwhile
+     * @param slowdownTables from which on writers are slowed down
+     * @param stopTables at which writers wait
+     */
+    public record LevelZero(int compactionTables, int slowdownTables, int stopTables) {}
+
+    /**
+     * Lengths of levels and tables.
+     *
+     * @param levelBaseBytes target of the first level below level 0
+     * @param bytes length of tables below level 0
+     * @param blockBytes length of a table block
+     * @param packsBlocks whether table blocks below level 1 are compressed
+     */
+    public record Tables(long levelBaseBytes, long bytes, int blockBytes, boolean packsBlocks) {}
+
+    /**
+     * Memory of readers.
+     *
+     * @param readerBytesMax memory of all open tables
+     * @param blockBytesMax decompressed blocks cached for lookups
+     */
+    public record Caches(long readerBytesMax, long blockBytesMax) {}
+
     /** The usual budget, or a quarter of the memory available to this process if that is less. */
     public static long usualBudgetBytes() {
       long quarter = new SystemMemory().limitBytes() / 4;
@@ -222,28 +238,18 @@ public record EngineConfig(
      * file each of reclaim and flush, decompressed blocks (none unless blocks are compressed), and
      * the scratch memory of readers.
      */
-    public static Shape forBudget(long memoryBudgetBytes, boolean packsBlocks) {
-      long memtable = Math.min(64 * MIB, memoryBudgetBytes / 6);
-      long table = Math.min(32 * MIB, Math.max(2 * MIB, memoryBudgetBytes / 8));
+    public static Shape forBudget(long budgetBytes, boolean packsBlocks) {
+      long memtableBytes = Math.min(64 * MIB, budgetBytes / 6);
+      long logBytesMax = Math.max(MEMTABLE_LOG_BYTES_MIN, budgetBytes);
+      long tableBytes = Math.min(32 * MIB, Math.max(2 * MIB, budgetBytes / 8));
       return new Shape(
-          memtable,
-          3,
-          MEMTABLE_LOG_BYTES_MIN,
-          Math.max(MEMTABLE_LOG_BYTES_MIN, memoryBudgetBytes),
-          SPARE_FROM_BYTES,
-          memoryBudgetBytes / 8,
-          Math.min(256 << 10, memoryBudgetBytes / 1024),
-          4,
-          12,
-          24,
-          4 * memtable,
-          table,
-          HIDDEN_BYTES_MIN,
-          2048,
-          Math.min(READER_BYTES_MAX, memoryBudgetBytes / 2),
-          memoryBudgetBytes / 8,
-          LOAD_ROOM,
-          packsBlocks);
+          new Memtables(memtableBytes, /* countMax= */ 3, MEMTABLE_LOG_BYTES_MIN, logBytesMax),
+          new Log(SPARE_FROM_BYTES, HIDDEN_BYTES_MIN),
+          new Commits(budgetBytes / 8, Math.min(256 << 10, budgetBytes / 1024)),
+          new LevelZero(/* compactionTables= */ 4, /* slowdownTables= */ 12, /* stopTables= */ 24),
+          new Tables(4 * memtableBytes, tableBytes, /* blockBytes= */ 2048, packsBlocks),
+          new Caches(Math.min(READER_BYTES_MAX, budgetBytes / 2), budgetBytes / 8),
+          LOAD_ROOM);
     }
 
     /**
@@ -251,7 +257,7 @@ public record EngineConfig(
      * in most stores. Running reads may take as much again.
      */
     public long keptBytesMax() {
-      return commitBytesMax / 4;
+      return commits.bytesMax / 4;
     }
   }
 }

@@ -143,7 +143,7 @@ public final class StorageEngine implements AutoCloseable {
     boolean opened = false;
     VersionSet openedVersions = null;
     try {
-      cold = new ColdReadPolicy(config.memory(), config.storage()::load);
+      cold = new ColdReadPolicy(config.host().memory(), config.storage()::load);
       segments = new SegmentDirectory(cold);
       epochs = new Epochs<>(ReadContext.ofSlots(config, ledger));
       releases.push(epochs::free);
@@ -475,7 +475,11 @@ public final class StorageEngine implements AutoCloseable {
   private TableCache newTableCache() {
     Shape shape = config.shape();
     return new TableCache(
-        shape.readerBytesMax(), shape.blockCacheBytesMax(), epochs::retire, ledger, cold);
+        shape.caches().readerBytesMax(),
+        shape.caches().blockBytesMax(),
+        epochs::retire,
+        ledger,
+        cold);
   }
 
   private static EngineConfig failStop(EngineConfig given, FailureState failure) {
@@ -550,7 +554,8 @@ public final class StorageEngine implements AutoCloseable {
       log.resume(tail, recovery.lastSequence());
       appender.resume(segments.find(recovery.spareSegment()));
     }
-    try (FrameEntryReader entries = new FrameEntryReader(ledger, config.inlineValueBytesMax())) {
+    try (FrameEntryReader entries =
+        new FrameEntryReader(ledger, config.values().inlineBytesMax())) {
       recovery.replay(entries, index::replay);
     }
     if (recovery.replayedBytes() > 0 && !readOnly) {

@@ -97,7 +97,8 @@ final class StoreOpener {
   VersionSet openVersions(ObsoleteFiles obsolete, TableCache cache) throws IOException {
     return VersionSet.exists(storage)
         ? VersionSet.open(storage, config.mode().readOnly(), ledger, obsolete, cache)
-        : VersionSet.create(storage, StoreId.random(config.random()), ledger, obsolete, cache);
+        : VersionSet.create(
+            storage, StoreId.random(config.host().random()), ledger, obsolete, cache);
   }
 
   void checkFiles(VersionSet versions) throws IOException {

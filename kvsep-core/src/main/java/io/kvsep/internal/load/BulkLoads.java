@@ -184,7 +184,7 @@ public final class BulkLoads {
       JobContext context, int keyspace, LoadSource entries, long first, LoadSyncs syncs)
       throws IOException {
     long bufferBytes = bytesMax() / 2;
-    int inline = config.inlineValueBytesMax();
+    int inline = config.values().inlineBytesMax();
     try (LoadValues ordered = new LoadValues(config, versions, ledger, owned, syncs);
         LoadValues unordered = new LoadValues(config, versions, ledger, owned, syncs);
         LoadRuns runs = new LoadRuns(context, ordered, owned, syncs, inline, first, ledger);
@@ -223,7 +223,7 @@ public final class BulkLoads {
 
   private LoadMerge merge(JobContext context, Written written, LoadSyncs syncs) {
     // An iterator may hold a block and a key, and its memory grows by doubling.
-    long bytesEach = 2 * (config.shape().blockBytes() + 2 * written.longestEntry());
+    long bytesEach = 2 * (config.shape().tables().blockBytes() + 2 * written.longestEntry());
     return new LoadMerge(
         config,
         versions.storeId(),
@@ -237,7 +237,7 @@ public final class BulkLoads {
 
   /** Memory for sorting and merging. */
   private long bytesMax() {
-    return config.shape().memtableBytes() / 2;
+    return config.shape().memtables().bytes() / 2;
   }
 
   /** Leaves {@code room} numbers for writers. */

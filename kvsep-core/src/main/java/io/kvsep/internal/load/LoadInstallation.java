@@ -143,7 +143,7 @@ public final class LoadInstallation {
         tables.stream()
             .filter(table -> LoadPlacement.level(version, List.of(), table) == 0)
             .count();
-    if (high > config.shape().levelZeroTables() && version.tables(0).length > 0) {
+    if (high > config.shape().levelZero().compactionTables() && version.tables(0).length > 0) {
       background.compactLevelZero();
     }
   }

@@ -41,8 +41,9 @@ final class LoadValues implements AutoCloseable {
     this.ledger = ledger;
     this.owned = owned;
     this.syncs = syncs;
-    this.encoding = new Frame.Encoding(config.inlineValueBytesMax(), config.compressionBytesMin());
-    this.fileBytesMax = Math.min(config.segmentBytes(), SortedBlobWriter.FILE_BYTES_MAX);
+    this.encoding =
+        new Frame.Encoding(config.values().inlineBytesMax(), config.values().compressionBytesMin());
+    this.fileBytesMax = Math.min(config.values().segmentBytes(), SortedBlobWriter.FILE_BYTES_MAX);
   }
 
   /** Writes an off-heap value and a pointer to it; returns the pointer's length. */

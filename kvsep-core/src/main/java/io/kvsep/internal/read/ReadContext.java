@@ -59,7 +59,7 @@ public final class ReadContext implements SlotContext {
     return () -> {
       ReadContext context = new ReadContext(ledger, memory.newShare());
       context.keyMemory.ensure(KEY_RESERVED_BYTES);
-      return context.verifying(config.verifiesValues());
+      return context.verifying(config.values().areVerified());
     };
   }
 

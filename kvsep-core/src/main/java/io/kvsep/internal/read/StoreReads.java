@@ -82,7 +82,7 @@ public final class StoreReads {
     this.points = new PointReader(values, config.clock());
     this.clock = config.clock();
     this.ticker = config.ticker();
-    this.verifiesValues = config.verifiesValues();
+    this.verifiesValues = config.values().areVerified();
     this.ledger = ledger;
   }
 

@@ -87,8 +87,8 @@ public final class Admission {
     this.background = background;
     this.reclaim = reclaim;
     this.shape = config.shape();
-    this.memtablesMax = shape.memtablesMax();
-    this.memtableBytes = shape.memtableBytes();
+    this.memtablesMax = shape.memtables().countMax();
+    this.memtableBytes = shape.memtables().bytes();
   }
 
   /** Decides for a group; the index figures are estimates from above. */
@@ -134,27 +134,27 @@ public final class Admission {
   private void look(Version current) {
     version = current;
     levelZeroTables = current.tables(0).length;
-    slows = levelZeroTables >= shape.levelZeroSlowdown();
+    slows = levelZeroTables >= shape.levelZero().slowdownTables();
     segmentBytes = log.segmentBytes(current);
     long bytes = current.liveBytes();
     bytesPerEntry = bytes / (double) Math.max(1, current.entryCount());
     coveredBytesMaxStuck =
-        Math.min(shape.memtableLogBytesMax(), background.coveredBytesMax(current));
+        Math.min(shape.memtables().logBytesMax(), background.coveredBytesMax(current));
     coveredBytesMax =
         Math.min(
             coveredBytesMaxStuck,
-            Math.max(shape.memtableLogBytesMin(), bytes / LIVE_BYTES_PER_LOG_BYTE));
+            Math.max(shape.memtables().logBytesMin(), bytes / LIVE_BYTES_PER_LOG_BYTE));
   }
 
   private void throttle() {
     double excess = garbageExcess();
-    stops = slows && levelZeroTables >= shape.levelZeroStop();
+    stops = slows && levelZeroTables >= shape.levelZero().stopTables();
     if (!slows && excess < 0) {
       speed = FULL_SPEED;
       return;
     }
-    double range = Math.max(1, shape.levelZeroStop() - shape.levelZeroSlowdown());
-    double room = Math.max(1, shape.levelZeroStop() - levelZeroTables) / range;
+    double range = Math.max(1, shape.levelZero().stopTables() - shape.levelZero().slowdownTables());
+    double room = Math.max(1, shape.levelZero().stopTables() - levelZeroTables) / range;
     double relief = Math.max(PRESSED_MIN, PRESSED_MAX - excess);
     crowded = slows && room <= relief;
     speed = crowded ? room : relief;
@@ -213,7 +213,7 @@ public final class Admission {
     memtables.stalls().begin();
     try {
       long seen = live.changes();
-      while (live.get().version.tables(0).length >= shape.levelZeroStop()) {
+      while (live.get().version.tables(0).length >= shape.levelZero().stopTables()) {
         background.compactionNeeded();
         background.check();
         KvException problem = background.levelZeroProblem();

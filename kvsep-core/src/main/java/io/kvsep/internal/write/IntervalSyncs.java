@@ -44,14 +44,14 @@ public final class IntervalSyncs {
   }
 
   public void start() {
-    if (config.sync() == CommitSync.INTERVAL) {
-      config.scheduler().repeat(config.syncIntervalNanos(), this::sync);
+    if (config.sync().commits() == CommitSync.INTERVAL) {
+      config.scheduler().repeat(config.sync().intervalNanos(), this::sync);
     }
   }
 
   /** Syncs everything committed before the call within {@code nanos}. */
   public void within(long nanos) {
-    if (config.sync() == CommitSync.INTERVAL && config.syncIntervalNanos() <= nanos) {
+    if (config.sync().commits() == CommitSync.INTERVAL && config.sync().intervalNanos() <= nanos) {
       return;
     }
     long now = config.ticker().nanos();

@@ -95,8 +95,8 @@ public final class LogTail implements FlushLog {
     this.versions = versions;
     this.failure = failure;
     this.scheduler = config.scheduler();
-    this.segmentBytesMax = config.segmentBytes();
-    this.spareFromBytes = config.shape().spareFromBytes();
+    this.segmentBytesMax = config.values().segmentBytes();
+    this.spareFromBytes = config.shape().log().spareFromBytes();
     this.syncFromBytes = SYNC_FACTOR * spareFromBytes;
     this.retainedPart = config.reclaim().goal().retainedPart();
   }

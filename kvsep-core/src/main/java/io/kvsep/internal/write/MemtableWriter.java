@@ -56,11 +56,11 @@ public final class MemtableWriter implements AutoCloseable {
     this.directory = directory;
     this.ledger = ledger;
     this.shape = config.shape();
-    this.random = config.random();
+    this.random = config.host().random();
     this.background = background;
     this.readOnly = config.mode().readOnly();
     this.stalls = new WriteStalls(config, live);
-    this.entries = new FrameEntryReader(ledger, config.inlineValueBytesMax());
+    this.entries = new FrameEntryReader(ledger, config.values().inlineBytesMax());
   }
 
   public WriteStalls stalls() {
@@ -123,12 +123,12 @@ public final class MemtableWriter implements AutoCloseable {
 
   /** The store's first memtable, for entries from {@code logStart} on. */
   public Memtable firstMemtable(LogPosition logStart) {
-    return new Memtable(ledger, shape.memtableBytes(), logStart, random.nextLong());
+    return new Memtable(ledger, shape.memtables().bytes(), logStart, random.nextLong());
   }
 
   private Memtable newMemtable(LogPosition logStart) {
     Memtable before = live.get().active();
-    return new Memtable(ledger, shape.memtableBytes(), logStart, random.nextLong(), before);
+    return new Memtable(ledger, shape.memtables().bytes(), logStart, random.nextLong(), before);
   }
 
   /**
@@ -141,7 +141,7 @@ public final class MemtableWriter implements AutoCloseable {
       return;
     }
     background.flushNeeded();
-    if (live.get().memtables.size() >= shape.memtablesMax()) {
+    if (live.get().memtables.size() >= shape.memtables().countMax()) {
       awaitFlush(whenStuck);
     }
     live.addMemtable(newMemtable(logStart));
@@ -160,7 +160,7 @@ public final class MemtableWriter implements AutoCloseable {
       live.prepareFlushes();
       Throwable tried = null;
       long seen = live.changes();
-      while (live.get().memtables.size() >= shape.memtablesMax()) {
+      while (live.get().memtables.size() >= shape.memtables().countMax()) {
         background.check();
         Throwable error = background.flushError();
         if (whenStuck == WhenStuck.WAIT && error != null && mayExceed()) {
@@ -185,6 +185,6 @@ public final class MemtableWriter implements AutoCloseable {
   }
 
   private boolean mayExceed() {
-    return closing || live.get().memtables.size() == shape.memtablesMax();
+    return closing || live.get().memtables.size() == shape.memtables().countMax();
   }
 }

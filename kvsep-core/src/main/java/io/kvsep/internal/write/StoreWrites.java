@@ -63,10 +63,11 @@ public final class StoreWrites {
     this.reads = reads;
     EngineConfig.Shape shape = config.shape();
     this.memory =
-        new ScratchBudget(shape.commitBytesMax(), shape.keptBytesMax(), shape.frameRetainedBytes());
+        new ScratchBudget(
+            shape.commits().bytesMax(), shape.keptBytesMax(), shape.commits().slotBytesMax());
     this.slots = new Epochs<>(this::newRequest);
     this.readOnly = config.mode().readOnly();
-    this.syncsEveryCommit = config.sync() == CommitSync.EVERY_COMMIT;
+    this.syncsEveryCommit = config.sync().commits() == CommitSync.EVERY_COMMIT;
   }
 
   /**
@@ -147,7 +148,7 @@ public final class StoreWrites {
    * @return the last entry's sequence number, 0 if empty; numbers are consecutive
    */
   public long write(WriteBuffer buffer, @Nullable CommitSync sync) {
-    return write(buffer, sync == null ? config.sync() : sync, /* syncNanos= */ 0);
+    return write(buffer, sync == null ? config.sync().commits() : sync, /* syncNanos= */ 0);
   }
 
   /** Writes atomically; synced within {@code syncNanos} at the latest. */
@@ -272,7 +273,7 @@ public final class StoreWrites {
   private boolean isStreamed(long frameBytes, int recordCount) {
     return frameBytes >= STREAMED_BYTES_MIN
         && frameBytes / recordCount >= STREAMED_RECORD_BYTES_MIN
-        && config.compressionBytesMin() == Integer.MAX_VALUE;
+        && config.values().compressionBytesMin() == Integer.MAX_VALUE;
   }
 
   private WriteRequest begin(boolean withSync) {
@@ -367,6 +368,7 @@ public final class StoreWrites {
     return new WriteRequest(
         ledger,
         memory.newShare(),
-        new Frame.Encoding(config.inlineValueBytesMax(), config.compressionBytesMin()));
+        new Frame.Encoding(
+            config.values().inlineBytesMax(), config.values().compressionBytesMin()));
   }
 }

@@ -186,7 +186,7 @@ final class BackgroundDamageTest {
 
     writeMore(8_000, 400);
 
-    assertTrue(Engines.levelTables(engine.stats())[0] < Engines.TINY.levelZeroStop());
+    assertTrue(Engines.levelTables(engine.stats())[0] < Engines.TINY.levelZero().stopTables());
     assertEquals(List.of(damaged), engine.stats().reclaim().damagedFiles());
     checkAllBut(Set.of(damaged));
     CorruptionException error = assertThrows(CorruptionException.class, engine::compact);
@@ -260,7 +260,7 @@ final class BackgroundDamageTest {
     StorageException error = assertThrows(StorageException.class, () -> writeMore(8_000, 2_000));
 
     assertTrue(String.valueOf(error.getMessage()).contains(damaged), error.getMessage());
-    assertEquals(Engines.TINY.levelZeroStop(), Engines.levelTables(engine.stats())[0]);
+    assertEquals(Engines.TINY.levelZero().stopTables(), Engines.levelTables(engine.stats())[0]);
     checkAllBut(Set.of(damaged));
     assertEquals(List.of(damaged), engine.stats().reclaim().damagedFiles());
     assertThrows(KvException.class, engine::compact);

@@ -82,7 +82,7 @@ final class FullCompactionTest {
 
     /** Whether a few more tables in level 0 hold nobody up. */
     boolean hasRoom() {
-      return Engines.levelTables(engine.stats())[0] < Engines.TINY.levelZeroSlowdown();
+      return Engines.levelTables(engine.stats())[0] < Engines.TINY.levelZero().slowdownTables();
     }
 
     void check(int keys) {

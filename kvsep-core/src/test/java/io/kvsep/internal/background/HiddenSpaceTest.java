@@ -30,7 +30,7 @@ final class HiddenSpaceTest {
 
   /** What may hide whatever there is: the least that is worth it, and what is not flushed. */
   private static final long HIDDEN_BYTES_MIN =
-      Engines.TINY.hiddenBytesMin() + Engines.TINY.memtableLogBytesMax();
+      Engines.TINY.log().hiddenBytesMin() + Engines.TINY.memtables().logBytesMax();
 
   private final CrashableStorage storage = new CrashableStorage();
   private final ManualClock clock = new ManualClock(HOUR);

@@ -39,7 +39,7 @@ final class StuckFlushTest {
   private static final int ENTRIES = 5_000;
 
   private static final int VALUE_BYTES = 40;
-  private static final int MEMTABLES_MAX = Engines.TINY.memtablesMax();
+  private static final int MEMTABLES_MAX = Engines.TINY.memtables().countMax();
 
   /** How often a writer finds nothing to wait for until the test does something. */
   private static final int IDLE_MAX = 50;
@@ -166,7 +166,7 @@ final class StuckFlushTest {
 
   /** One more than there may be else, with their indexes. */
   private void requireBounded() {
-    long bound = (MEMTABLES_MAX + 1) * Engines.TINY.memtableBytes() * 5 / 4;
+    long bound = (MEMTABLES_MAX + 1) * Engines.TINY.memtables().bytes() * 5 / 4;
     assertTrue(most <= bound, most + " bytes of memtables");
   }
 

@@ -317,25 +317,19 @@ final class TableChurnTest {
   }
 
   private static Shape withReaders(Shape shape, long readerBytesMax) {
+    Shape.Tables tables = shape.tables();
     return new Shape(
-        shape.memtableBytes(),
-        shape.memtablesMax(),
-        shape.memtableLogBytesMin(),
-        shape.memtableLogBytesMax(),
-        shape.spareFromBytes(),
-        shape.commitBytesMax(),
-        shape.frameRetainedBytes(),
-        shape.levelZeroTables(),
-        shape.levelZeroSlowdown(),
-        shape.levelZeroStop(),
-        shape.levelBaseBytes(),
-        1 << 10,
-        shape.hiddenBytesMin(),
-        shape.blockBytes(),
-        readerBytesMax,
-        2 << 10,
-        shape.loadRoom(),
-        /* packsBlocks= */ true);
+        shape.memtables(),
+        shape.log(),
+        shape.commits(),
+        shape.levelZero(),
+        new Shape.Tables(
+            tables.levelBaseBytes(),
+            /* bytes= */ 1 << 10,
+            tables.blockBytes(),
+            /* packsBlocks= */ true),
+        new Shape.Caches(readerBytesMax, /* blockBytesMax= */ 2 << 10),
+        shape.loadRoom());
   }
 
   private Storage storage(long seed) {

@@ -112,7 +112,7 @@ final class FlightEventsTest {
     for (RecordedEvent flush : flushes) {
       long memtableBytes = flush.getLong("memtableBytes");
       assertTrue(memtableBytes > 40 * flush.getLong("entries"), flush.toString());
-      assertTrue(memtableBytes <= Engines.TINY.memtableBytes(), flush.toString());
+      assertTrue(memtableBytes <= Engines.TINY.memtables().bytes(), flush.toString());
     }
     List<RecordedEvent> compactions = only(events, "io.kvsep.Compaction");
     assertEquals(stats.compactions(), compactions.size());
@@ -205,9 +205,11 @@ final class FlightEventsTest {
     StoreStats stats;
     try (StorageEngine engine = open()) {
       recording.start();
-      flushSome(engine, Engines.TINY.levelZeroSlowdown());
+      flushSome(engine, Engines.TINY.levelZero().slowdownTables());
       put(engine, 100, 300_000);
-      flushSome(engine, Engines.TINY.levelZeroStop() - Engines.TINY.levelZeroSlowdown());
+      flushSome(
+          engine,
+          Engines.TINY.levelZero().stopTables() - Engines.TINY.levelZero().slowdownTables());
       put(engine, 101, 10);
       scheduler.runAll();
       for (int i = 0; i < 500; i++) {
@@ -221,15 +223,15 @@ final class FlightEventsTest {
     assertEquals(stats.stalls(), stalls.size());
     RecordedEvent slowdown = stalls.get(0);
     assertEquals("level 0 slow-down", slowdown.getString("cause"));
-    assertEquals(Engines.TINY.levelZeroSlowdown(), slowdown.getInt("levelZeroTables"));
+    assertEquals(Engines.TINY.levelZero().slowdownTables(), slowdown.getInt("levelZeroTables"));
     assertTrue(slowdown.getDuration("delayNanos").toNanos() >= 1_000_000);
     RecordedEvent stop =
         stalls.stream().filter(e -> e.getString("cause").equals("level 0 full")).toList().get(0);
-    assertEquals(Engines.TINY.levelZeroStop(), stop.getInt("levelZeroTables"));
+    assertEquals(Engines.TINY.levelZero().stopTables(), stop.getInt("levelZeroTables"));
     assertEquals(0, stop.getLong("delayNanos"));
     RecordedEvent full =
         stalls.stream().filter(e -> e.getString("cause").equals("memtables full")).toList().get(0);
-    assertEquals(Engines.TINY.memtablesMax(), full.getInt("memtables"));
+    assertEquals(Engines.TINY.memtables().countMax(), full.getInt("memtables"));
   }
 
   private static void flushSome(StorageEngine engine, int tables) {

@@ -63,15 +63,15 @@ final class OldFailureTest {
 
   /** Writers wait for a compaction that has begun, and hear of nothing else. */
   private void checkWritersWait() {
-    fill(Engines.TINY.levelZeroStop());
+    fill(Engines.TINY.levelZero().stopTables());
     put();
-    assertTrue(levelZero() < Engines.TINY.levelZeroStop());
+    assertTrue(levelZero() < Engines.TINY.levelZero().stopTables());
   }
 
   @Test
   void itIsForgottenWhenTablesWereCompactedByRequest() {
     lanes.refuse(Scheduler.Lane.COMPACTION);
-    fill(Engines.TINY.levelZeroTables());
+    fill(Engines.TINY.levelZero().compactionTables());
     engine.compact();
     assertTrue(engine.stats().compactions() > 0);
     lanes.refuse();
@@ -80,11 +80,11 @@ final class OldFailureTest {
 
   @Test
   void itIsForgottenWhenNothingIsDueAnyMore() {
-    fill(Engines.TINY.levelZeroTables());
+    fill(Engines.TINY.levelZero().compactionTables());
     fail(Operation.CREATE);
     scheduler.runAll();
     storage.clearFaults();
-    assertEquals(Engines.TINY.levelZeroTables(), levelZero());
+    assertEquals(Engines.TINY.levelZero().compactionTables(), levelZero());
     engine.writes().deleteRange(0, FIRST, LAST);
     engine.flush();
     assertEquals(1, levelZero(), "the table that says so, without being compacted");

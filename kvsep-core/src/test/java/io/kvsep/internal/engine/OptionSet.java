@@ -32,8 +32,21 @@ public enum OptionSet {
   /** As {@link Engines#TINY}, but with memtables that three or four writes fill. */
   private static final Shape BUSY_SHAPE =
       new Shape(
-          1 << 10, 3, 1 << 10, 2 << 10, 1 << 10, 16 << 10, 1 << 10, 2, 4, 8, 2 << 10, 1 << 10, 256,
-          512, 8 << 10, 16 << 10, 4, true);
+          new Shape.Memtables(
+              /* bytes= */ 1 << 10,
+              /* countMax= */ 3,
+              /* logBytesMin= */ 1 << 10,
+              /* logBytesMax= */ 2 << 10),
+          new Shape.Log(/* spareFromBytes= */ 1 << 10, /* hiddenBytesMin= */ 256),
+          Engines.TINY.commits(),
+          Engines.TINY.levelZero(),
+          new Shape.Tables(
+              /* levelBaseBytes= */ 2 << 10,
+              /* bytes= */ 1 << 10,
+              /* blockBytes= */ 512,
+              /* packsBlocks= */ true),
+          Engines.TINY.caches(),
+          Engines.TINY.loadRoom());
 
   private static final long ORDER_FROM_BYTES = 2 << 10;
 

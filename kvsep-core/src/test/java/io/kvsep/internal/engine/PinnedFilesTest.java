@@ -98,7 +98,7 @@ final class PinnedFilesTest {
     engine.flush();
 
     long pinned = engine.stats().pinned().memtableBytes();
-    assertTrue(pinned >= Engines.TINY.memtableBytes());
+    assertTrue(pinned >= Engines.TINY.memtables().bytes());
     assertEquals(2 * pinned, engine.stats().memoryBytes().get("memtable"));
     cursor.close();
     assertEquals(pinned, engine.stats().pinned().memtableBytes());
@@ -266,8 +266,8 @@ final class PinnedFilesTest {
     assertEquals(segments, stats.logSegments());
     long memtables =
         stats.memoryBytes().getOrDefault("memtable", 0L) - stats.pinned().memtableBytes();
-    assertTrue(memtables >= Engines.TINY.memtableBytes(), "the active one is there");
-    long arenas = Engines.TINY.memtablesMax() * Engines.TINY.memtableBytes();
+    assertTrue(memtables >= Engines.TINY.memtables().bytes(), "the active one is there");
+    long arenas = Engines.TINY.memtables().countMax() * Engines.TINY.memtables().bytes();
     assertTrue(memtables <= arenas + arenas / 7, () -> memtables + " bytes, indexes included");
   }
 }

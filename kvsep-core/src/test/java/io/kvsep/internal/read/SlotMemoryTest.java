@@ -104,7 +104,7 @@ final class SlotMemoryTest {
                 }
                 return peak;
               });
-      long share = shape.blockCacheBytesMax();
+      long share = shape.caches().blockBytesMax();
       assertTrue(most <= share + share / 2, most + " of " + share);
       StoreStats stats = engine.stats();
       assertTrue(stats.cacheMisses() > 0, "blocks were unpacked");
@@ -133,12 +133,12 @@ final class SlotMemoryTest {
             }
             return KEYS;
           });
-      assertTrue(held(engine, "block_cache") > shape.blockCacheBytesMax(), "the read was long");
+      assertTrue(held(engine, "block_cache") > shape.caches().blockBytesMax(), "the read was long");
 
       scheduler.tick();
       engine.reads().get(0, key(0), StoreReads.LATEST);
 
-      assertTrue(held(engine, "block_cache") <= shape.blockCacheBytesMax());
+      assertTrue(held(engine, "block_cache") <= shape.caches().blockBytesMax());
     }
   }
 

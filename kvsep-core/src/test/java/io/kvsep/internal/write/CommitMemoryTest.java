@@ -36,7 +36,7 @@ final class CommitMemoryTest {
     HeldSyncs storage = new HeldSyncs(new CrashableStorage());
     StorageEngine engine = StorageEngine.open(config(storage));
     Shape shape = config(storage).shape();
-    assertTrue(2 * VALUE_BYTES <= shape.frameRetainedBytes());
+    assertTrue(2 * VALUE_BYTES <= shape.commits().slotBytesMax());
     long before = commitBytes(engine);
     byte[] value = new byte[VALUE_BYTES];
     new Random(1).nextBytes(value);
@@ -54,7 +54,7 @@ final class CommitMemoryTest {
     Parked.await(writers);
 
     long holding = commitBytes(engine) - before;
-    assertTrue(holding <= shape.commitBytesMax(), holding + " bytes held by writers");
+    assertTrue(holding <= shape.commits().bytesMax(), holding + " bytes held by writers");
     free.countDown();
     for (Thread writer : writers) {
       writer.join();

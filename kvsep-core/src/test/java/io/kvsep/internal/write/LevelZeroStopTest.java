@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** A writer waits for compactions where level 0 has as many tables as there may be. */
 final class LevelZeroStopTest {
-  private static final int STOP = Engines.TINY.levelZeroStop();
+  private static final int STOP = Engines.TINY.levelZero().stopTables();
 
   /** Compacts only for whoever waits. */
   private final StorageEngine engine =
