@@ -53,8 +53,6 @@ final class TidyTest {
           entry(CORE + "internal/load/BulkLoads.java", 8),
           entry(CORE + "internal/load/LoadInstallation.java", 14),
           entry(CORE + "internal/load/LoadMerge.java", 8),
-          entry(CORE + "internal/read/VisibleIterator.java", 8),
-          entry(CORE + "internal/write/SegmentRotation.java", 9),
           entry(SERVER + "cli/Serving.java", 8),
           entry(SERVER + "http/Routes.java", 8),
           entry(SERVER + "http/ScanPieces.java", 8));

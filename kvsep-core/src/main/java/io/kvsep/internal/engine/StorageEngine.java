@@ -181,11 +181,9 @@ public final class StorageEngine implements AutoCloseable {
       DroppedKeyspaces shut = new DroppedKeyspaces(snapshots);
       Admission admission = new Admission(config, live, appender, index, background, pressure);
       pipeline = commitPipeline(admission, shut, recovery.lastSequence());
-      rotation =
-          new SegmentRotation(
-              config, pipeline, log, appender, index, versions, logSpace, live, failure);
+      rotation = new SegmentRotation(config, pipeline, appender, index, versions, logSpace, live);
       reclaim = reclaimWork(pressure, targets);
-      syncs = new IntervalSyncs(config, appender, log, failure);
+      syncs = new IntervalSyncs(config, appender, failure);
       writes = new StoreWrites(config, ledger, pipeline, syncs, reads);
       keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut, appender);
       loads = bulkLoads();

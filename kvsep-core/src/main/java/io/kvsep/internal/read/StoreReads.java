@@ -432,8 +432,7 @@ public final class StoreReads {
     try {
       GapFinder finder =
           since == EVERYTHING ? new GapFinder(gaps, view, moment, held.mark(), clock) : null;
-      return new VisibleIterator(
-          merged, moment, coverage, finder, bounds.lower(), bounds.upper(), clock, ledger);
+      return new VisibleIterator(merged, moment, coverage, finder, bounds, clock, ledger);
     } catch (RuntimeException | Error e) {
       merged.close();
       throw e;

@@ -60,9 +60,9 @@ final class VisibleIterator implements AutoCloseable {
   private final GrowingRegion keyCopy;
   private final GrowingRegion seekKey;
   private final GrowingRegion passed;
-  private final @Nullable Region lower;
+  private final Region lower;
   private final int lowerLength;
-  private final @Nullable Region upper;
+  private final Region upper;
   private final int upperLength;
 
   /** Shows changes after this sequence number, including deletes; {@link #ALL} for none. */
@@ -85,7 +85,7 @@ final class VisibleIterator implements AutoCloseable {
    */
   private int upperAt;
 
-  private final @Nullable KeyLimit limit;
+  private final KeyLimit limit;
 
   private @Nullable Region payloadRegion;
 
@@ -94,16 +94,13 @@ final class VisibleIterator implements AutoCloseable {
    *
    * @param coverage range tombstones, null for none
    * @param gaps known gaps, null if unused
-   * @param lower first visible stored key, null for none
-   * @param upper first stored key after the visible ones, null for none
    */
   VisibleIterator(
       MergingIterator source,
       long sequence,
       @Nullable RangeCoverage coverage,
       @Nullable GapFinder gaps,
-      byte @Nullable [] lower,
-      byte @Nullable [] upper,
+      ScanBounds bounds,
       Clock clock,
       MemoryLedger ledger) {
     this.source = source;
@@ -114,17 +111,17 @@ final class VisibleIterator implements AutoCloseable {
     this.keyCopy = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.seekKey = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.passed = new GrowingRegion(ledger, MemoryPurpose.READ);
-    this.lowerLength = lower == null ? 0 : lower.length;
-    this.upperLength = upper == null ? 0 : upper.length;
-    this.limit = upper == null ? null : new KeyLimit(upper);
+    byte[] from = bounds.lower();
+    byte[] to = bounds.upper();
+    this.lowerLength = from.length;
+    this.upperLength = to.length;
+    this.limit = new KeyLimit(to);
     // Last: a failed constructor cannot be closed.
-    this.lower = copy(lower, ledger);
+    this.lower = copy(from, ledger);
     try {
-      this.upper = copy(upper, ledger);
+      this.upper = copy(to, ledger);
     } catch (RuntimeException | Error e) {
-      if (this.lower != null) {
-        this.lower.free();
-      }
+      this.lower.free();
       throw e;
     }
   }
@@ -140,28 +137,20 @@ final class VisibleIterator implements AutoCloseable {
 
   boolean first() {
     jump();
-    if (lower == null) {
-      source.seekToFirst();
-    } else {
-      source.seek(lower, 0, lowerLength, Tag.MAX);
-    }
+    source.seek(lower, 0, lowerLength, Tag.MAX);
     return settleForward(/* skipCurrentKey= */ false, /* agreeing= */ 0);
   }
 
   boolean last() {
     jump();
-    if (upper == null) {
-      source.seekToLast();
-    } else {
-      source.seekBefore(upper, 0, upperLength, Tag.MAX);
-    }
+    source.seekBefore(upper, 0, upperLength, Tag.MAX);
     return settleBackward();
   }
 
   boolean seekAtOrAfter(byte[] storedKey) {
     Region target = place(storedKey);
     int length = storedKey.length;
-    if (lower != null && Region.compare(target, 0, length, lower, 0, lowerLength) < 0) {
+    if (Region.compare(target, 0, length, lower, 0, lowerLength) < 0) {
       return first();
     }
     jump();
@@ -172,7 +161,7 @@ final class VisibleIterator implements AutoCloseable {
   boolean seekAtOrBefore(byte[] storedKey) {
     Region target = place(storedKey);
     int length = storedKey.length;
-    if (upper != null && Region.compare(target, 0, length, upper, 0, upperLength) >= 0) {
+    if (Region.compare(target, 0, length, upper, 0, upperLength) >= 0) {
       return last();
     }
     jump();
@@ -199,9 +188,7 @@ final class VisibleIterator implements AutoCloseable {
       ahead = null;
       upperAt = UNKNOWN;
     } else if (walked >= STEPS_BEFORE_AHEAD && coverage == null && since == ALL) {
-      if (limit != null) {
-        limit.differsAt = upperAt;
-      }
+      limit.differsAt = upperAt;
       EntryLookahead entries = source.ahead(limit, sequence);
       if (entries != null && entries.next(current)) {
         ahead = entries;
@@ -291,12 +278,8 @@ final class VisibleIterator implements AutoCloseable {
     closes.run(keyCopy::close);
     closes.run(seekKey::close);
     closes.run(passed::close);
-    if (lower != null) {
-      closes.run(lower::free);
-    }
-    if (upper != null) {
-      closes.run(upper::free);
-    }
+    closes.run(lower::free);
+    closes.run(upper::free);
     closes.throwFirst();
   }
 
@@ -323,8 +306,8 @@ final class VisibleIterator implements AutoCloseable {
         continue;
       }
       int belowAt = upperAt;
-      if (upper != null && agree <= belowAt) {
-        belowAt = belowUpperAt(upper);
+      if (agree <= belowAt) {
+        belowAt = belowUpperAt();
         if (belowAt == NOT_BELOW) {
           break;
         }
@@ -395,16 +378,13 @@ final class VisibleIterator implements AutoCloseable {
       return;
     }
     if (dead >= GapFinder.KEEP_KEYS) {
-      Region bound = forward ? upper : lower;
-      byte[] end = null;
+      byte[] end;
       if (found) {
         end = Arrays.copyOf(current.key, current.keyLength);
-      } else if (bound != null) {
-        end = bound.getBytes(0, forward ? upperLength : lowerLength);
+      } else {
+        end = forward ? upper.getBytes(0, upperLength) : lower.getBytes(0, lowerLength);
       }
-      if (end != null) {
-        finder.keep(found && !forward ? GapFinder.behind(end) : end, forward, dead);
-      }
+      finder.keep(found && !forward ? GapFinder.behind(end) : end, forward, dead);
     }
     finder.endRun(dead);
   }
@@ -420,7 +400,7 @@ final class VisibleIterator implements AutoCloseable {
           continue;
         }
       }
-      if (lower != null && compareWith(lower, lowerLength) < 0) {
+      if (compareWithLower() < 0) {
         break;
       }
       if (isHidden() && leap()) {
@@ -541,13 +521,13 @@ final class VisibleIterator implements AutoCloseable {
     remember(/* payloadOffset= */ 0);
   }
 
-  private int compareWith(Region other, int otherLength) {
+  private int compareWithLower() {
     return Region.compare(
-        source.keyRegion(), source.keyOffset(), source.keyLength(), other, 0, otherLength);
+        source.keyRegion(), source.keyOffset(), source.keyLength(), lower, 0, lowerLength);
   }
 
   /** Where the source's key and the upper bound differ, if the key is below it. */
-  private int belowUpperAt(Region upper) {
+  private int belowUpperAt() {
     Region region = source.keyRegion();
     long offset = source.keyOffset();
     int length = source.keyLength();
@@ -565,10 +545,7 @@ final class VisibleIterator implements AutoCloseable {
     return target;
   }
 
-  private static @Nullable Region copy(byte @Nullable [] bytes, MemoryLedger ledger) {
-    if (bytes == null) {
-      return null;
-    }
+  private static Region copy(byte[] bytes, MemoryLedger ledger) {
     Region region = ledger.allocate(MemoryPurpose.READ, Math.max(1, bytes.length));
     region.put(0, bytes, 0, bytes.length);
     return region;

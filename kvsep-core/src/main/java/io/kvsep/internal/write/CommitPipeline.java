@@ -389,12 +389,13 @@ public final class CommitPipeline {
   }
 
   /**
-   * As {@link #exclusively}, but does nothing if a write is in progress. For actions that are
-   * retried later.
+   * As {@link #exclusively}, but does nothing if a write is in progress or the store has failed.
+   * For actions that are retried later.
    */
   void tryExclusively(Runnable action) {
     synchronized (queue) {
-      if (leading) {
+      // A failed store may have inserted half a frame, at which the log ends.
+      if (leading || failure.hasFailed()) {
         return;
       }
       leading = true;

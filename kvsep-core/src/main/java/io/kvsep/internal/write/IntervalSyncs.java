@@ -36,10 +36,10 @@ public final class IntervalSyncs {
   /** A batch got no task; {@link #tick} syncs it. */
   private volatile boolean owed;
 
-  public IntervalSyncs(EngineConfig config, LogTail appender, LogWriter log, FailureState failure) {
+  public IntervalSyncs(EngineConfig config, LogTail appender, FailureState failure) {
     this.config = config;
     this.appender = appender;
-    this.log = log;
+    this.log = appender.writer();
     this.failure = failure;
   }
 

@@ -101,6 +101,10 @@ public final class LogTail implements FlushLog {
     this.retainedPart = config.reclaim().goal().retainedPart();
   }
 
+  LogWriter writer() {
+    return writer;
+  }
+
   /** Takes over the empty spare found at open; null for none. */
   public void resume(@Nullable Segment empty) throws IOException {
     lock.lock();
@@ -224,8 +228,32 @@ public final class LogTail implements FlushLog {
     }
   }
 
+  /**
+   * Ends the active segment, of which everything is flushed, so that nothing of it is replayed.
+   *
+   * @param dead whether to remove it: no table points into it
+   */
+  void detach(Segment active, boolean dead) {
+    sync();
+    VersionEdit edit =
+        new VersionEdit()
+            .sealSegment(active.id(), active.publishedEnd(), writer.lastSequence())
+            .replayFrom(new LogPosition(active.id() + 1, 0));
+    if (dead) {
+      edit.removeSegment(active.id());
+    }
+    applySealingActive(edit);
+    try {
+      writer.detach();
+      live.installVersion(null);
+    } catch (RuntimeException | Error e) {
+      // Later writes to the ended segment would be lost.
+      throw failure.fail(e);
+    }
+  }
+
   /** As {@link #applySealing}, for an edit that seals the active segment too. */
-  public void applySealingActive(VersionEdit edit) {
+  private void applySealingActive(VersionEdit edit) {
     boolean applied = false;
     try {
       applySealing(edit);

@@ -5,10 +5,8 @@ import io.kvsep.internal.background.WriteRateWindow;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.concurrent.RetryBackoff;
 import io.kvsep.internal.config.EngineConfig;
-import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.reclaim.LogSpace;
 import io.kvsep.internal.version.Version;
-import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.vlog.LogWriter;
@@ -43,7 +41,6 @@ public final class SegmentRotation implements ActiveSegment {
   private final VersionSet versions;
   private final LogSpace space;
   private final CurrentReadState live;
-  private final FailureState failure;
   private final boolean retains;
 
   // Accessed only by the timer.
@@ -56,21 +53,18 @@ public final class SegmentRotation implements ActiveSegment {
   public SegmentRotation(
       EngineConfig config,
       CommitPipeline pipeline,
-      LogWriter log,
       LogTail appender,
       MemtableWriter index,
       VersionSet versions,
       LogSpace space,
-      CurrentReadState live,
-      FailureState failure) {
+      CurrentReadState live) {
     this.pipeline = pipeline;
-    this.log = log;
+    this.log = appender.writer();
     this.appender = appender;
     this.index = index;
     this.versions = versions;
     this.space = space;
     this.live = live;
-    this.failure = failure;
     this.recent = new WriteRateWindow(log::bytesWritten);
     this.retains = config.reclaim().goal().retainedBytes() > 0;
   }
@@ -104,10 +98,7 @@ public final class SegmentRotation implements ActiveSegment {
     pipeline.tryExclusively(
         () -> {
           // A second memtable: a flush is running or has failed.
-          if (live.isOpen()
-              && !failure.hasFailed()
-              && live.get().memtables.size() == 1
-              && !live.get().active().isEmpty()) {
+          if (live.isOpen() && live.get().memtables.size() == 1 && !live.get().active().isEmpty()) {
             index.switchMemtable(log.end());
           }
         });
@@ -131,7 +122,7 @@ public final class SegmentRotation implements ActiveSegment {
         () -> {
           Segment active = log.active();
           if (active != null && isFlushed() && versions.current().liveBytes(active.id()) == 0) {
-            detach(active, /* dead= */ true);
+            appender.detach(active, /* dead= */ true);
             appender.dropSpare();
           }
         });
@@ -150,7 +141,7 @@ public final class SegmentRotation implements ActiveSegment {
           if (active != null
               && isFlushed()
               && versions.current().liveBytes(active.id()) >= liveBytesMin) {
-            detach(active, /* dead= */ false);
+            appender.detach(active, /* dead= */ false);
           }
         });
   }
@@ -183,7 +174,7 @@ public final class SegmentRotation implements ActiveSegment {
       return;
     }
     if (isFlushed()) {
-      detach(active, /* dead= */ false);
+      appender.detach(active, /* dead= */ false);
     } else {
       // Rewritable once the memtable that began in it is flushed.
       appender.roll();
@@ -202,24 +193,5 @@ public final class SegmentRotation implements ActiveSegment {
     return replayFrom.segment() == active.id()
         ? replayFrom.offset() - version.liveBytes(active.id())
         : 0;
-  }
-
-  private void detach(Segment active, boolean dead) {
-    appender.sync();
-    VersionEdit edit =
-        new VersionEdit()
-            .sealSegment(active.id(), active.publishedEnd(), log.lastSequence())
-            .replayFrom(new LogPosition(active.id() + 1, 0));
-    if (dead) {
-      edit.removeSegment(active.id());
-    }
-    appender.applySealingActive(edit);
-    try {
-      log.detach();
-      live.installVersion(null);
-    } catch (RuntimeException | Error e) {
-      // Later writes to the ended segment would be lost.
-      throw failure.fail(e);
-    }
   }
 }

@@ -87,8 +87,7 @@ final class CursorCloseTest {
     Source failing = new Source(/* fails= */ true);
     Source sound = new Source(/* fails= */ false);
     MergingIterator merged = new MergingIterator(List.of(failing, sound), ledger);
-    VisibleIterator iterator =
-        new VisibleIterator(merged, 1, null, null, new byte[] {1}, new byte[] {9}, clock, ledger);
+    VisibleIterator iterator = new VisibleIterator(merged, 1, null, null, ALL, clock, ledger);
     SnapshotCursor cursor =
         new SnapshotCursor(engine.reads(), view, iterator, new ReadContext(ledger), null, ALL);
     assertFalse(cursor.seek(new byte[] {5}));
