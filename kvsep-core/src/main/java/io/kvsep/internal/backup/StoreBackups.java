@@ -5,17 +5,13 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.load.BulkLoads;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.write.KeyspaceCatalog;
 import io.kvsep.internal.write.LogTail;
 import io.kvsep.internal.write.SegmentRotation;
 import io.kvsep.internal.write.StoreWrites;
-import io.kvsep.internal.write.WriteRequest;
-import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.FileAlreadyExistsException;
@@ -49,48 +45,34 @@ public final class StoreBackups {
 
   /** Copies the store into a directory that must not exist. */
   public void checkpoint(Path target) {
-    EpochSlot<WriteRequest> slot = writes.enter();
-    try {
-      failure.check();
-      checkpoint.run(target, this::requireOpen);
-    } catch (FileAlreadyExistsException e) {
-      throw new StorageException("cannot make a checkpoint: " + target + " is there already", e);
-    } catch (IOException e) {
-      throw new StorageException("cannot make a checkpoint in " + target, e);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    } finally {
-      writes.exit(slot);
-    }
+    writes.maintain(
+        "cannot make a checkpoint in " + target,
+        () -> {
+          failure.check();
+          try {
+            checkpoint.run(target, this::requireOpen);
+          } catch (FileAlreadyExistsException e) {
+            throw new StorageException(
+                "cannot make a checkpoint: " + target + " is there already", e);
+          }
+          return target;
+        });
   }
 
   /** Writes the changes since a sequence number, 0 for everything; returns the number reached. */
   public long backup(OutputStream output, long since) {
-    EpochSlot<WriteRequest> slot = writes.enterToRead();
-    try {
-      return backup.run(output, since, this::requireOpen);
-    } catch (IOException e) {
-      throw new StorageException("cannot write the backup", e);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    } finally {
-      writes.exit(slot);
-    }
+    return writes.inspect(
+        "cannot write the backup", () -> backup.run(output, since, this::requireOpen));
   }
 
   /** Returns the sequence number of the source that the store has reached. */
   public long restore(InputStream input) {
-    EpochSlot<WriteRequest> slot = writes.enter();
-    try {
-      failure.check();
-      return restore.run(input, this::requireOpen);
-    } catch (IOException e) {
-      throw new StorageException("cannot read the backup", e);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    } finally {
-      writes.exit(slot);
-    }
+    return writes.maintain(
+        "cannot read the backup",
+        () -> {
+          failure.check();
+          return restore.run(input, this::requireOpen);
+        });
   }
 
   private void requireOpen() {

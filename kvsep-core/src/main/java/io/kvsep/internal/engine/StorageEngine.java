@@ -24,7 +24,6 @@ import io.kvsep.internal.load.BulkLoads;
 import io.kvsep.internal.load.LoadInstallation;
 import io.kvsep.internal.memory.ChronicleLogging;
 import io.kvsep.internal.memory.ColdReadPolicy;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.PageFaults;
@@ -62,7 +61,6 @@ import io.kvsep.internal.write.LogTail;
 import io.kvsep.internal.write.MemtableWriter;
 import io.kvsep.internal.write.SegmentRotation;
 import io.kvsep.internal.write.StoreWrites;
-import io.kvsep.internal.write.WriteRequest;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -264,46 +262,39 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private void maintain(Runnable work) {
-    EpochSlot<WriteRequest> slot = writes.enter();
-    try {
-      checkDirectory();
-      PageFaults.guard(work);
-    } finally {
-      writes.exit(slot);
-    }
+    writes.maintain(
+        "cannot maintain the store",
+        () -> {
+          checkDirectory();
+          work.run();
+          return true;
+        });
   }
 
   public ReclaimReport reclaim() {
-    EpochSlot<WriteRequest> slot = writes.enter();
-    try {
-      checkDirectory();
-      long start = config.ticker().nanos();
-      Version first = versions.current();
-      ReclaimStart before = ReclaimStart.of(first, logSpace.bytesInForce(first), reclaim);
-      mergeTables();
-      rotation.dropDead();
-      rotation.sealWithGarbage(Math.max(1, config.reclaim().goal().retainedPart()));
-      flushAll();
-      reclaim.runToEnd();
-      Version last = versions.current();
-      return before.report(
-          last, logSpace.bytesInForce(last), reclaim, config.ticker().nanos() - start);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
-    } finally {
-      writes.exit(slot);
-    }
+    return writes.maintain("cannot reclaim space", this::reclaimAll);
+  }
+
+  private ReclaimReport reclaimAll() {
+    checkDirectory();
+    long start = config.ticker().nanos();
+    Version first = versions.current();
+    ReclaimStart before = ReclaimStart.of(first, logSpace.bytesInForce(first), reclaim);
+    mergeTables();
+    rotation.dropDead();
+    rotation.sealWithGarbage(Math.max(1, config.reclaim().goal().retainedPart()));
+    flushAll();
+    reclaim.runToEnd();
+    Version last = versions.current();
+    return before.report(
+        last, logSpace.bytesInForce(last), reclaim, config.ticker().nanos() - start);
   }
 
   /** Checks every byte of the current version. Ends when the store is closed. */
   public VerifyReport verify() {
-    EpochSlot<WriteRequest> slot = writes.enterToRead();
-    try {
-      return new VerifyJob(config, versions, segments, remover, epochs, ledger, loads::files)
-          .run(this::requireOpen);
-    } finally {
-      writes.exit(slot);
-    }
+    VerifyJob job =
+        new VerifyJob(config, versions, segments, remover, epochs, ledger, loads::files);
+    return writes.inspect("cannot verify the store", () -> job.run(this::requireOpen));
   }
 
   private void requireOpen() {
@@ -313,62 +304,60 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   public StoreStats stats() {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadState view = live.get();
-      IndexTotals totals = IndexTotals.of(view);
-      LiveTables tables = versions.liveTables();
-      TableTotal waiting = remover.waitingTables();
-      StoreStats.Pinned pinned =
-          logSpace.pinned(tables.pinned().plus(waiting), live.pinnedMemtableBytes());
-      long logBytes = logSpace.bytes();
-      long logLiveBytes = logSpace.liveBytes(view.version);
-      long tableBytes = tables.all().bytes() + waiting.bytes();
-      long needed = logLiveBytes + tableBytes - pinned.tableBytes();
-      long movedBytes = reclaim.bytesWritten() + background.valueBytesWritten();
-      long logBytesWritten = log.bytesWritten() + movedBytes + loads.valueBytesWritten();
-      long bytesWritten =
-          logBytesWritten
-              + background.tableBytesWritten()
-              + loads.tableBytesWritten()
-              + versions.bytesWritten();
-      long userBytes = pipeline.userBytes();
-      return new StoreStats(
-          totals.entries(),
-          totals.keyBytes(),
-          logBytes,
-          logLiveBytes,
-          logSpace.fileCount(),
-          tableBytes,
-          ledger.bytesByPurpose(),
-          ledger.peakBytes(),
-          totals.levels(),
-          userBytes,
-          bytesWritten,
-          logBytesWritten,
-          userBytes == 0 ? 0 : bytesWritten / (double) userBytes,
-          needed == 0 ? 1 : (logBytes + tableBytes) / (double) needed,
-          pipeline.commits(),
-          log.syncs(),
-          background.flushes(),
-          background.compactions(),
-          index.stalls().count(),
-          index.stalls().nanos(),
-          Math.max(0, cacheReads() - tableCache.misses()),
-          tableCache.misses(),
-          snapshots.open(),
-          reads.openCursors(),
-          snapshots.oldestNanos(),
-          reads.oldestCursorNanos(),
-          pinned,
-          reclaim.stats(view.version),
-          replayedBytes,
-          tornBytes,
-          failure.hasFailed());
-    } finally {
-      epochs.exit(slot);
-    }
+    return epochs.inside(context -> statsNow());
+  }
+
+  private StoreStats statsNow() {
+    ReadState view = live.get();
+    IndexTotals totals = IndexTotals.of(view);
+    LiveTables tables = versions.liveTables();
+    TableTotal waiting = remover.waitingTables();
+    StoreStats.Pinned pinned =
+        logSpace.pinned(tables.pinned().plus(waiting), live.pinnedMemtableBytes());
+    long logBytes = logSpace.bytes();
+    long logLiveBytes = logSpace.liveBytes(view.version);
+    long tableBytes = tables.all().bytes() + waiting.bytes();
+    long needed = logLiveBytes + tableBytes - pinned.tableBytes();
+    long movedBytes = reclaim.bytesWritten() + background.valueBytesWritten();
+    long logBytesWritten = log.bytesWritten() + movedBytes + loads.valueBytesWritten();
+    long bytesWritten =
+        logBytesWritten
+            + background.tableBytesWritten()
+            + loads.tableBytesWritten()
+            + versions.bytesWritten();
+    long userBytes = pipeline.userBytes();
+    return new StoreStats(
+        totals.entries(),
+        totals.keyBytes(),
+        logBytes,
+        logLiveBytes,
+        logSpace.fileCount(),
+        tableBytes,
+        ledger.bytesByPurpose(),
+        ledger.peakBytes(),
+        totals.levels(),
+        userBytes,
+        bytesWritten,
+        logBytesWritten,
+        userBytes == 0 ? 0 : bytesWritten / (double) userBytes,
+        needed == 0 ? 1 : (logBytes + tableBytes) / (double) needed,
+        pipeline.commits(),
+        log.syncs(),
+        background.flushes(),
+        background.compactions(),
+        index.stalls().count(),
+        index.stalls().nanos(),
+        Math.max(0, cacheReads() - tableCache.misses()),
+        tableCache.misses(),
+        snapshots.open(),
+        reads.openCursors(),
+        snapshots.oldestNanos(),
+        reads.oldestCursorNanos(),
+        pinned,
+        reclaim.stats(view.version),
+        replayedBytes,
+        tornBytes,
+        failure.hasFailed());
   }
 
   /** The value-log files in ascending id order. */

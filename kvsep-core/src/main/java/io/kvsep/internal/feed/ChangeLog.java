@@ -2,10 +2,8 @@ package io.kvsep.internal.feed;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.io.FailureState;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.write.LogTail;
 import io.kvsep.internal.write.StoreWrites;
-import io.kvsep.internal.write.WriteRequest;
 import java.util.Collections;
 import java.util.Set;
 import java.util.WeakHashMap;
@@ -36,24 +34,23 @@ public final class ChangeLog {
    * @throws IllegalStateException if the store is read-only
    */
   public ChangeReader open(long after) {
-    EpochSlot<WriteRequest> slot = writes.enter();
-    try {
-      long last = source.snapshots().visibleSequence();
-      if (after < 0 || after > last) {
-        throw new IllegalArgumentException(
-            "no change of this store has number " + after + ", it is at " + last);
-      }
-      failure.check();
-      // After a power failure another change would reuse a lost sequence number.
-      appender.sync();
-      ChangeReader reader = new ChangeReader(source, after);
-      synchronized (readers) {
-        readers.add(reader);
-      }
-      return reader;
-    } finally {
-      writes.exit(slot);
+    return writes.maintain("cannot open a change feed", () -> newReader(after));
+  }
+
+  private ChangeReader newReader(long after) {
+    long last = source.snapshots().visibleSequence();
+    if (after < 0 || after > last) {
+      throw new IllegalArgumentException(
+          "no change of this store has number " + after + ", it is at " + last);
     }
+    failure.check();
+    // After a power failure a lost sequence number would be reused for another change.
+    appender.sync();
+    ChangeReader reader = new ChangeReader(source, after);
+    synchronized (readers) {
+      readers.add(reader);
+    }
+    return reader;
   }
 
   /** The oldest segment of an open reader; {@link Long#MAX_VALUE} without readers. */

@@ -6,7 +6,6 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.concurrent.Uninterruptibles;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
@@ -194,22 +193,19 @@ public final class ChangeReader {
    * memory can be freed.
    */
   @GuardedBy("lock")
+  @SuppressWarnings("GuardedBy") // The lambda runs under the lock.
   private boolean readOn() {
-    Epochs<ReadContext> epochs = source.epochs();
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      source.live().get();
-      return readOn(slot.context().scratch);
-    } finally {
-      try {
-        if (epochs.isIn(slot)) {
-          slot.context().trim();
-        }
-      } finally {
-        epochs.exit(slot);
-      }
-    }
+    return source
+        .epochs()
+        .inside(
+            context -> {
+              try {
+                source.live().get();
+                return readOn(context.scratch);
+              } finally {
+                context.trim();
+              }
+            });
   }
 
   @GuardedBy("lock")

@@ -1,7 +1,6 @@
 package io.kvsep.internal.load;
 
 import io.kvsep.error.LimitExceededException;
-import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.base.Limits;
@@ -9,14 +8,11 @@ import io.kvsep.internal.compaction.JobContext;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.load.LoadValues.ValueFile;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.view.SnapshotRegistry;
 import io.kvsep.internal.write.StoreWrites;
-import io.kvsep.internal.write.WriteRequest;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -90,20 +86,19 @@ public final class BulkLoads {
     if (isInside()) {
       throw new IllegalStateException("a bulk load within another");
     }
-    EpochSlot<WriteRequest> slot = writes.enter();
+    return writes.maintain("cannot load entries", () -> loadAlone(keyspace, entries, condition));
+  }
+
+  private long loadAlone(int keyspace, LoadSource entries, LoadCondition condition)
+      throws IOException {
     lock.lock();
     try {
       failure.check();
       return run(keyspace, entries, condition);
-    } catch (IOException e) {
-      throw new StorageException("cannot load entries", e);
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
     } finally {
       // Files not installed by now never will be.
       owned.close();
       lock.unlock();
-      writes.exit(slot);
     }
   }
 

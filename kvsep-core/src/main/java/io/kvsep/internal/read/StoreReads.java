@@ -88,36 +88,40 @@ public final class StoreReads {
 
   public byte @Nullable [] get(int keyspace, byte[] key, SnapshotLease hold) {
     return find(
-        keyspace, key, hold, (points, at) -> points.value(at, ValueReader.Use.ARRAY).toArray());
+        keyspace,
+        key,
+        hold,
+        (reads, slot) -> reads.points.value(slot.context(), ValueReader.Use.ARRAY).toArray());
   }
 
   public boolean contains(int keyspace, byte[] key, SnapshotLease hold) {
-    return find(keyspace, key, hold, (points, context) -> Boolean.TRUE) != null;
+    return find(keyspace, key, hold, (reads, slot) -> Boolean.TRUE) != null;
   }
 
   /** The key's newest entry without its value, null if absent. */
   public @Nullable EntryInfo info(int keyspace, byte[] key, SnapshotLease hold) {
-    return find(keyspace, key, hold, (points, context) -> PointReader.info(context));
+    return find(keyspace, key, hold, (reads, slot) -> PointReader.info(slot.context()));
   }
 
   /**
    * Finds a key.
    *
-   * @param result called inside the epochs with the entry found; a lambda without captures
+   * @param result called with the entry found, in the slot's context; allocates nothing if it is a
+   *     lambda without captures
    * @return its result, null if the key is absent
    */
-  private <T> @Nullable T find(
+  private <T extends @Nullable Object> @Nullable T find(
       int keyspace,
       byte[] key,
       SnapshotLease hold,
-      BiFunction<PointReader, ReadContext, T> result) {
+      BiFunction<StoreReads, EpochSlot<ReadContext>, T> result) {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
       ReadState view = live.get();
       context.setKey(keyspace, key);
-      return find(view, context, hold) ? result.apply(points, context) : null;
+      return find(view, context, hold) ? result.apply(this, slot) : null;
     } finally {
       leave(slot);
     }
@@ -129,21 +133,15 @@ public final class StoreReads {
    */
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, SnapshotLease hold, Function<ByteBuffer, R> reader) {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadContext context = slot.context();
-      ReadState view = live.get();
-      context.setKey(keyspace, key);
-      if (!find(view, context, hold)) {
-        return null;
-      }
-      ByteBuffer value = view(context);
-      rest(slot);
-      return shown(value, reader);
-    } finally {
-      leave(slot);
-    }
+    return find(
+        keyspace,
+        key,
+        hold,
+        (reads, slot) -> {
+          ByteBuffer value = reads.view(slot.context());
+          reads.rest(slot);
+          return shown(value, reader);
+        });
   }
 
   private ByteBuffer view(ReadContext context) {
@@ -174,24 +172,19 @@ public final class StoreReads {
       SnapshotLease hold,
       int valueBytesMax,
       BiFunction<EntryInfo, @Nullable ByteBuffer, R> reader) {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadContext context = slot.context();
-      ReadState view = live.get();
-      context.setKey(keyspace, key);
-      if (!find(view, context, hold)) {
-        return null;
-      }
-      EntryInfo found = PointReader.info(context);
-      ByteBuffer value = found.valueLength() <= valueBytesMax ? view(context) : null;
-      rest(slot);
-      return value == null
-          ? reader.apply(found, null)
-          : shown(value, shown -> reader.apply(found, shown));
-    } finally {
-      leave(slot);
-    }
+    return find(
+        keyspace,
+        key,
+        hold,
+        (reads, slot) -> {
+          EntryInfo found = PointReader.info(slot.context());
+          boolean shows = found.valueLength() <= valueBytesMax;
+          ByteBuffer value = shows ? reads.view(slot.context()) : null;
+          reads.rest(slot);
+          return value == null
+              ? reader.apply(found, null)
+              : shown(value, shown -> reader.apply(found, shown));
+        });
   }
 
   /** Appends the value to {@code target}; returns its length, -1 if absent. */
@@ -228,24 +221,20 @@ public final class StoreReads {
   }
 
   private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotLease hold) {
-    EpochSlot<ReadContext> slot = epochs.vacant();
-    try {
-      slot = epochs.enter(slot);
-      ReadContext context = slot.context();
-      ReadState view;
-      long moment;
-      do {
-        view = live.get();
-        moment = readable(hold);
-      } while (!live.isCurrent(view));
-      MultiGet get = new MultiGet(points, values, device, view, moment, keyspace, keys);
-      while (!get.isComplete()) {
-        get.nextGroup(context);
-      }
-      return get.results();
-    } finally {
-      leave(slot);
-    }
+    return inside(
+        context -> {
+          ReadState view;
+          long moment;
+          do {
+            view = live.get();
+            moment = readable(hold);
+          } while (!live.isCurrent(view));
+          MultiGet get = new MultiGet(points, values, device, view, moment, keyspace, keys);
+          while (!get.isComplete()) {
+            get.nextGroup(context);
+          }
+          return get.results();
+        });
   }
 
   /**
@@ -262,17 +251,26 @@ public final class StoreReads {
       MultiGet get =
           new MultiGet(points, values, device, held.view(), held.sequence(), keyspace, keys);
       while (!get.isComplete()) {
-        EpochSlot<ReadContext> slot = epochs.vacant();
-        try {
-          slot = epochs.enter(slot);
-          get.nextGroup(slot.context());
-        } finally {
-          leave(slot);
-        }
+        inside(
+            context -> {
+              get.nextGroup(context);
+              return get;
+            });
       }
       return get.results();
     } finally {
       longCalls.decrementAndGet();
+    }
+  }
+
+  /** As {@link Epochs#inside}, for work that needs scratch memory. */
+  private <T> T inside(Function<ReadContext, T> work) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      return work.apply(slot.context());
+    } finally {
+      leave(slot);
     }
   }
 

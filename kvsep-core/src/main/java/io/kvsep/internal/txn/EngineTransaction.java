@@ -12,6 +12,7 @@ import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.view.MemtableHighWater;
+import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.internal.write.Counters;
 import io.kvsep.internal.write.KeyspaceCatalog;
 import io.kvsep.internal.write.StoreWrites;
@@ -77,43 +78,18 @@ public final class EngineTransaction {
   }
 
   public byte @Nullable [] get(int keyspace, byte[] key) {
-    long holds = holds();
-    try {
-      begin(keyspace);
-      TransactionWrite write = ownOrRead(keyspace, key);
-      if (write == null) {
-        return reads.get(keyspace, key, start.hold());
-      }
-      return write.isDelete() ? null : write.value().clone();
-    } finally {
-      end(holds);
-    }
+    return find(
+        keyspace, key, hold -> reads.get(keyspace, key, hold), write -> write.value().clone());
   }
 
   public boolean contains(int keyspace, byte[] key) {
-    long holds = holds();
-    try {
-      begin(keyspace);
-      TransactionWrite write = ownOrRead(keyspace, key);
-      return write == null ? reads.contains(keyspace, key, start.hold()) : !write.isDelete();
-    } finally {
-      end(holds);
-    }
+    return Boolean.TRUE.equals(
+        find(keyspace, key, hold -> reads.contains(keyspace, key, hold), write -> true));
   }
 
   /** Null if absent; the sequence number of an own write is 0. */
   public @Nullable EntryInfo info(int keyspace, byte[] key) {
-    long holds = holds();
-    try {
-      begin(keyspace);
-      TransactionWrite write = ownOrRead(keyspace, key);
-      if (write == null) {
-        return reads.info(keyspace, key, start.hold());
-      }
-      return write.isDelete() ? null : info(write);
-    } finally {
-      end(holds);
-    }
+    return find(keyspace, key, hold -> reads.info(keyspace, key, hold), this::info);
   }
 
   private EntryInfo info(TransactionWrite write) {
@@ -124,17 +100,11 @@ public final class EngineTransaction {
 
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, Function<ByteBuffer, R> reader) {
-    long holds = holds();
-    try {
-      begin(keyspace);
-      TransactionWrite write = ownOrRead(keyspace, key);
-      if (write == null) {
-        return reads.read(keyspace, key, start.hold(), reader);
-      }
-      return write.isDelete() ? null : reader.apply(view(write));
-    } finally {
-      end(holds);
-    }
+    return find(
+        keyspace,
+        key,
+        hold -> reads.read(keyspace, key, hold, reader),
+        write -> reader.apply(view(write)));
   }
 
   /**
@@ -147,18 +117,34 @@ public final class EngineTransaction {
       byte[] key,
       int valueBytesMax,
       BiFunction<EntryInfo, @Nullable ByteBuffer, R> reader) {
+    return find(
+        keyspace,
+        key,
+        hold -> reads.readWithInfo(keyspace, key, hold, valueBytesMax, reader),
+        write -> {
+          EntryInfo found = info(write);
+          return reader.apply(found, found.valueLength() <= valueBytesMax ? view(write) : null);
+        });
+  }
+
+  /**
+   * Finds a key among the transaction's own writes, or else in the store.
+   *
+   * @return null if the key is absent
+   */
+  private <T extends @Nullable Object> @Nullable T find(
+      int keyspace,
+      byte[] key,
+      Function<SnapshotLease, @Nullable T> inStore,
+      Function<TransactionWrite, T> inOwn) {
     long holds = holds();
     try {
       begin(keyspace);
       TransactionWrite write = ownOrRead(keyspace, key);
       if (write == null) {
-        return reads.readWithInfo(keyspace, key, start.hold(), valueBytesMax, reader);
+        return inStore.apply(start.hold());
       }
-      if (write.isDelete()) {
-        return null;
-      }
-      EntryInfo own = info(write);
-      return reader.apply(own, own.valueLength() <= valueBytesMax ? view(write) : null);
+      return write.isDelete() ? null : inOwn.apply(write);
     } finally {
       end(holds);
     }

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -76,81 +77,77 @@ final class TransactionCursor extends BoundedCursor {
 
   @Override
   public byte[] key() {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      requireEntry();
-      return userKey(at);
-    } finally {
-      unclaim(claim);
-    }
+    return ofEntry(cursor -> cursor.userKey(cursor.at));
   }
 
   @Override
   public ByteBuffer keyView() {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      requireEntry();
-      if (at.length > shownKey.length) {
-        shownKey = new byte[Math.max(at.length, 2 * shownKey.length)];
-      }
-      System.arraycopy(at, 0, shownKey, 0, at.length);
-      return view(shownKey, at.length);
-    } finally {
-      unclaim(claim);
+    return ofEntry(TransactionCursor::shownKey);
+  }
+
+  private ByteBuffer shownKey() {
+    if (at.length > shownKey.length) {
+      shownKey = new byte[Math.max(at.length, 2 * shownKey.length)];
     }
+    System.arraycopy(at, 0, shownKey, 0, at.length);
+    return view(shownKey, at.length);
   }
 
   @Override
   public byte[] value() {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      TransactionWrite write = ownEntry();
-      requireValues();
-      return write == null ? store.value() : write.value().clone();
-    } finally {
-      unclaim(claim);
-    }
+    return ofEntry(
+        cursor -> {
+          cursor.requireValues();
+          TransactionWrite write = cursor.ownWrite;
+          return write == null ? cursor.store.value() : write.value().clone();
+        });
   }
 
   @Override
   public ByteBuffer valueView() {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      TransactionWrite write = ownEntry();
-      requireValues();
-      return write == null ? store.valueView() : EngineTransaction.view(write);
-    } finally {
-      unclaim(claim);
-    }
+    return ofEntry(
+        cursor -> {
+          cursor.requireValues();
+          TransactionWrite write = cursor.ownWrite;
+          return write == null ? cursor.store.valueView() : EngineTransaction.view(write);
+        });
   }
 
   @Override
   public int valueLength() {
-    long claim = newClaim();
-    try {
-      claim(claim);
-      TransactionWrite write = ownEntry();
-      return write == null ? store.valueLength() : write.value().length;
-    } finally {
-      unclaim(claim);
-    }
+    return ofEntry(
+        cursor -> {
+          TransactionWrite write = cursor.ownWrite;
+          return write == null ? cursor.store.valueLength() : write.value().length;
+        });
   }
 
   /** For an own write, as if it were committed now. */
   @Override
   public long expiresAtMillis() {
+    return ofEntry(
+        cursor -> {
+          TransactionWrite write = cursor.ownWrite;
+          if (write == null) {
+            return cursor.store.expiresAtMillis();
+          }
+          return write.timeToLiveMillis() == 0
+              ? NEVER
+              : write.expiresAtMillis(cursor.clock.millis());
+        });
+  }
+
+  /**
+   * Reads the current entry within a claim.
+   *
+   * @param work a lambda without captures, which allocates nothing
+   */
+  private <T> T ofEntry(Function<TransactionCursor, T> work) {
     long claim = newClaim();
     try {
       claim(claim);
-      TransactionWrite write = ownEntry();
-      if (write == null) {
-        return store.expiresAtMillis();
-      }
-      return write.timeToLiveMillis() == 0 ? NEVER : write.expiresAtMillis(clock.millis());
+      requireEntry();
+      return work.apply(this);
     } finally {
       unclaim(claim);
     }
@@ -329,11 +326,6 @@ final class TransactionCursor extends BoundedCursor {
     if (Arrays.compareUnsigned(from, Objects.requireNonNull(readFrom)) < 0) {
       readFrom = from;
     }
-  }
-
-  private @Nullable TransactionWrite ownEntry() {
-    requireEntry();
-    return ownWrite;
   }
 
   private byte[] userKey(byte[] stored) {

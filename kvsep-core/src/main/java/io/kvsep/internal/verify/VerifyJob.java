@@ -9,7 +9,6 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.DeferredPageFaults;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionSet;
@@ -72,8 +71,6 @@ public final class VerifyJob {
       checked = verification.run();
       // An unreadable page may look like damage.
       Region.requirePagesRead();
-    } catch (InternalError e) {
-      throw PageFaults.error(e);
     } finally {
       version.release();
     }

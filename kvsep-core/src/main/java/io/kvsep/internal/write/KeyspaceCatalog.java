@@ -4,7 +4,6 @@ import io.kvsep.error.LimitExceededException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.io.FailureState;
-import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.version.BackupLineage.Restored;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
@@ -97,24 +96,30 @@ public final class KeyspaceCatalog {
     checkName(name);
     live.get();
     Integer id = versions.current().keyspaces().get(name);
-    return id != null && !shut.contains(id) ? id : create(name);
+    return id != null && !shut.contains(id)
+        ? id
+        : writes.maintain("cannot create a keyspace", () -> create(name));
   }
 
   /** Removes a keyspace and its entries; does nothing if it is gone. */
   public void drop(int id) {
-    EpochSlot<WriteRequest> slot = writes.enter();
+    writes.maintain("cannot drop a keyspace", () -> remove(id));
+  }
+
+  /** Returns whether the keyspace was there. */
+  private boolean remove(int id) {
     lock.lock();
     try {
       if (!versions.current().keyspaces().containsValue(id)) {
-        return;
+        return false;
       }
       if (!shut.isEmptied(id)) {
         empty(id);
       }
       removeName(id);
+      return true;
     } finally {
       lock.unlock();
-      writes.exit(slot);
     }
   }
 
@@ -177,7 +182,6 @@ public final class KeyspaceCatalog {
   }
 
   private int create(String name) {
-    EpochSlot<WriteRequest> slot = writes.enter();
     lock.lock();
     try {
       Integer present = versions.current().keyspaces().get(name);
@@ -195,7 +199,6 @@ public final class KeyspaceCatalog {
       return id;
     } finally {
       lock.unlock();
-      writes.exit(slot);
     }
   }
 

@@ -1,6 +1,7 @@
 package io.kvsep.internal.write;
 
 import io.kvsep.error.ReadOnlyStoreException;
+import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.base.Expiry;
 import io.kvsep.internal.base.Keyspaces;
@@ -19,6 +20,7 @@ import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.read.UserBytes;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.Set;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -35,6 +37,11 @@ public final class StoreWrites {
 
   private static final long STREAMED_BYTES_MIN = 1 << 20;
   private static final long STREAMED_RECORD_BYTES_MIN = 4 << 10;
+
+  /** Work on the store that may fail with an I/O error. */
+  public interface Work<T extends @Nullable Object> {
+    T run() throws IOException;
+  }
 
   private final EngineConfig config;
   private final MemoryLedger ledger;
@@ -305,7 +312,7 @@ public final class StoreWrites {
     return closed;
   }
 
-  public void exit(EpochSlot<WriteRequest> slot) {
+  private void exit(EpochSlot<WriteRequest> slot) {
     slots.exit(slot);
   }
 
@@ -327,8 +334,35 @@ public final class StoreWrites {
     }
   }
 
-  /** Begins a call that writes or maintains; close waits for its end. */
-  public EpochSlot<WriteRequest> enter() {
+  /**
+   * Runs a call that changes the store other than by a write. Close waits for its end.
+   *
+   * @param failed what an I/O error means
+   */
+  public <T extends @Nullable Object> T maintain(String failed, Work<T> work) {
+    return run(enter(), failed, work);
+  }
+
+  /** As {@link #maintain}, for a call that changes nothing. */
+  public <T extends @Nullable Object> T inspect(String failed, Work<T> work) {
+    return run(enterToRead(), failed, work);
+  }
+
+  private <T extends @Nullable Object> T run(
+      EpochSlot<WriteRequest> slot, String failed, Work<T> work) {
+    try {
+      return work.run();
+    } catch (IOException e) {
+      throw new StorageException(failed, e);
+    } catch (InternalError e) {
+      throw PageFaults.error(e);
+    } finally {
+      exit(slot);
+    }
+  }
+
+  /** Begins a call that writes; close waits for its end. */
+  private EpochSlot<WriteRequest> enter() {
     EpochSlot<WriteRequest> slot = enterToRead();
     if (readOnly) {
       exit(slot);
@@ -342,8 +376,7 @@ public final class StoreWrites {
     return slots.isInside();
   }
 
-  /** As {@link #enter}, for a long call that writes nothing. */
-  public EpochSlot<WriteRequest> enterToRead() {
+  private EpochSlot<WriteRequest> enterToRead() {
     requirePagesRead();
     EpochSlot<WriteRequest> slot = slots.enter();
     if (closed) {
