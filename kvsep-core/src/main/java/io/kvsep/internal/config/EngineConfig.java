@@ -84,21 +84,19 @@ public record EngineConfig(
       RandomGenerator random,
       Scheduler scheduler,
       ColdReadPolicy.Memory memory) {
-    /** Uses the memory of this machine, or of the control group of this process. */
+    /** Uses the memory of this machine or control group. */
     public Host(Clock clock, Ticker ticker, RandomGenerator random, Scheduler scheduler) {
       this(clock, ticker, random, scheduler, new SystemMemory());
     }
   }
 
   /**
-   * Limits of garbage in the value log, and of the work to remove it.
+   * Limits of garbage in the value log, and of reclaim.
    *
-   * @param goal the limits
-   * @param pendingBytesMax garbage tolerated beyond them if it was all written within the last two
-   *     seconds
-   * @param bytesPerSecondMin bytes read and written per second while there is little to do
-   * @param orderFromBytes from this length of log and tables on, flushes and idle reclaim put
-   *     values into key order, whatever is in memory; called when needed
+   * @param pendingBytesMax garbage tolerated beyond them if all written in the last two seconds
+   * @param bytesPerSecondMin minimum bytes read and written per second
+   * @param orderFromBytes length of log and tables from which flushes and idle reclaim put values
+   *     into key order; called when needed
    */
   public record Reclaim(
       ReclaimGoal goal, long pendingBytesMax, long bytesPerSecondMin, LongSupplier orderFromBytes) {
@@ -109,10 +107,7 @@ public record EngineConfig(
 
     private static final long BYTES_PER_SECOND_MIN = 128 << 20;
 
-    /**
-     * Limits the log to a multiple of its live bytes, and puts values into key order if the store
-     * exceeds half of the memory.
-     */
+    /** Orders values if the store exceeds half of the memory. */
     public static Reclaim holding(double spaceAmplificationMax, long segmentBytes) {
       return new Reclaim(
           new ReclaimGoal(spaceAmplificationMax, SLACK_BYTES, segmentBytes),
@@ -140,7 +135,7 @@ public record EngineConfig(
   public record OpenMode(boolean readOnly, boolean createIfMissing, boolean exclusive) {}
 
   /**
-   * Limits derived from the memory budget. Tests make them tiny, so that everything happens often.
+   * Limits derived from the memory budget. Tests make them tiny.
    *
    * @param loadRoom writes during a bulk load before its tables must be written again
    */
@@ -165,7 +160,7 @@ public record EngineConfig(
     /** The largest memtable: with short values its own length is the limit. */
     private static final long MEMTABLE_LOG_BYTES_MIN = 64 * MIB;
 
-    /** A store with less in its log may never need another segment. */
+    /** A store with less may never need another segment. */
     private static final long SPARE_FROM_BYTES = 8 * MIB;
 
     private static final long HIDDEN_BYTES_MIN = 4 * MIB;
@@ -177,16 +172,16 @@ public record EngineConfig(
      * Limits of the memtables.
      *
      * @param bytes arena of one memtable
-     * @param countMax memtables, including the active one
-     * @param logBytesMin log bytes that one memtable may cover even in a small store
-     * @param logBytesMax log bytes that one memtable may cover; bounds replay in recovery
+     * @param countMax memtables, the active one included
+     * @param logBytesMin log bytes that one may cover even in a small store
+     * @param logBytesMax log bytes that one may cover; bounds replay
      */
     public record Memtables(long bytes, int countMax, long logBytesMin, long logBytesMax) {}
 
     /**
      * Limits of the log.
      *
-     * @param spareFromBytes log bytes in a segment from which on the next one is created
+     * @param spareFromBytes log bytes in a segment at which the next one is created
      * @param hiddenBytesMin garbage in the log that makes a compaction worthwhile
      */
     public record Log(long spareFromBytes, long hiddenBytesMin) {}
@@ -194,7 +189,7 @@ public record EngineConfig(
     /**
      * Memory of writes.
      *
-     * @param bytesMax memory of all encoded frames together; further ones are streamed
+     * @param bytesMax memory of all encoded frames; further ones are streamed
      * @param slotBytesMax memory that one write slot may keep between writes
      */
     public record Commits(long bytesMax, long slotBytesMax) {}
@@ -226,7 +221,7 @@ public record EngineConfig(
      */
     public record Caches(long readerBytesMax, long blockBytesMax) {}
 
-    /** The usual budget, or a quarter of the memory available to this process if that is less. */
+    /** The usual budget, at most a quarter of the memory available to this process. */
     public static long usualBudgetBytes() {
       long quarter = new SystemMemory().limitBytes() / 4;
       return Math.max(BUDGET_BYTES_MIN, Math.min(BUDGET_BYTES_USUAL, quarter));
@@ -234,9 +229,8 @@ public record EngineConfig(
 
     /**
      * Half of the budget is for memtables, up to a seventh as much for their indexes. The rest is
-     * for encoded frames, tables being written (about 9 bytes an entry and a few buffers each), one
-     * file each of reclaim and flush, decompressed blocks (none unless blocks are compressed), and
-     * the scratch memory of readers.
+     * for frames, tables being written (about 9 bytes an entry plus buffers), a file each of
+     * reclaim and flush, decompressed blocks, and readers' scratch memory.
      */
     public static Shape forBudget(long budgetBytes, boolean packsBlocks) {
       long memtableBytes = Math.min(64 * MIB, budgetBytes / 6);
@@ -253,8 +247,7 @@ public record EngineConfig(
     }
 
     /**
-     * Memory that idle slots keep, for all writes and for all reads each: as much as 32 write slots
-     * in most stores. Running reads may take as much again.
+     * Memory that idle slots keep, for writes and reads each. Running reads may take as much again.
      */
     public long keptBytesMax() {
       return commits.bytesMax / 4;

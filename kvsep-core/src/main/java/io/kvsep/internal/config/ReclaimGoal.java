@@ -3,12 +3,12 @@ package io.kvsep.internal.config;
 /**
  * Limits of garbage in the value log.
  *
- * @param spaceAmplificationMax file bytes of the log per needed byte
- * @param slackBytes garbage tolerated in addition, however little is needed
+ * @param spaceAmplificationMax log file bytes per needed byte
+ * @param slackBytes additional garbage tolerated
  * @param outputBytesMax length of a file written by a job
- * @param retainedBytes bytes of the newest finished log segments that are never rewritten
- * @param pendingBytes garbage tolerated for now, if that is more than the limit: the longer a file
- *     waits while its values are overwritten, the less remains to copy
+ * @param retainedBytes bytes of the newest finished segments, which are never rewritten
+ * @param pendingBytes garbage tolerated for now if above the limit: while values are overwritten,
+ *     waiting leaves less to copy
  */
 public record ReclaimGoal(
     double spaceAmplificationMax,
@@ -17,27 +17,26 @@ public record ReclaimGoal(
     long retainedBytes,
     long pendingBytes) {
   /**
-   * Part of the allowed garbage at which a job is due. The rest is for garbage not yet known, for
-   * tables, and for writes during the job.
+   * Part of the allowed garbage at which a job is due. The rest is for unknown garbage, tables and
+   * writes during the job.
    */
   private static final double DUE = 0.4;
 
-  /** A file with a lower part of garbage is not worth copying in the background. */
+  /** Part of garbage from which a file is worth copying in the background. */
   private static final double SHARE_MIN = 0.1;
 
-  /** No job rewrites a file with a lower part of garbage, not even on request. */
+  /** Least part of garbage in a file that any job rewrites. */
   public static final double SHARE_MIN_ASKED = 0.03;
 
   /** Part of the allowed garbage that a series of jobs leaves. */
   private static final double ENOUGH = 0.3;
 
   /**
-   * Approximate number of retained segments. Each has a cost per version, and shorter ones free
-   * nothing earlier.
+   * Approximate number of retained segments. Each has a cost per version; shorter ones free nothing
+   * earlier.
    */
   private static final long RETAINED_FILES = 16;
 
-  /** Retains nothing. */
   public ReclaimGoal(double spaceAmplificationMax, long slackBytes, long outputBytesMax) {
     this(spaceAmplificationMax, slackBytes, outputBytesMax, 0, 0);
   }
@@ -46,7 +45,6 @@ public record ReclaimGoal(
     return new ReclaimGoal(spaceAmplificationMax, slackBytes, outputBytesMax, bytes, pendingBytes);
   }
 
-  /** Returns a copy with other {@link #pendingBytes}. */
   public ReclaimGoal letting(long bytes) {
     return new ReclaimGoal(spaceAmplificationMax, slackBytes, outputBytesMax, retainedBytes, bytes);
   }
@@ -56,7 +54,7 @@ public record ReclaimGoal(
     return Math.max(dueBytes(liveBytes) / 2, retainedPart());
   }
 
-  /** Length of a segment if about {@link #RETAINED_FILES} of them are retained. */
+  /** Length of each of about {@link #RETAINED_FILES} retained segments. */
   public long retainedPart() {
     return retainedBytes / RETAINED_FILES;
   }
@@ -77,9 +75,9 @@ public record ReclaimGoal(
   }
 
   /**
-   * Part of garbage from which on a file is rewritten in the background. If little garbage is
-   * allowed, it is half of the allowed average: otherwise all garbage could be in files below the
-   * limit. Never so low that a job frees almost nothing.
+   * Minimum part of garbage in a file rewritten in the background. If little garbage is allowed,
+   * half of the allowed average: otherwise all garbage could be in files below the limit. Never so
+   * low that a job frees almost nothing.
    */
   public double shareMin() {
     double allowed = (spaceAmplificationMax - 1) / spaceAmplificationMax;

@@ -6,8 +6,8 @@ import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The position of a cursor in its own order, which may be descending, and its limit. Subclasses
- * provide the iteration. Each call claims the cursor.
+ * Position of a cursor in its own order, which may be descending, and its limit. Subclasses
+ * iterate. Each call claims the cursor.
  */
 public abstract class BoundedCursor implements InternalCursor {
   private enum Place {
@@ -15,7 +15,7 @@ public abstract class BoundedCursor implements InternalCursor {
     BEFORE_FIRST,
     ON_ENTRY,
     AFTER_LAST,
-    /** The limit is reached; the underlying iterator is still on the last entry found. */
+    /** The limit is reached; the iterator is still on the last entry found. */
     PAST_LIMIT,
     /** A move failed half-way; only a seek recovers. */
     LOST
@@ -28,7 +28,7 @@ public abstract class BoundedCursor implements InternalCursor {
   /** Steps forward until the limit; each step back adds one. */
   private long stepsLeft;
 
-  /** A view of the user keys in one array; one object, so that view and array always match. */
+  /** View and array of a key in one object, so that they match. */
   private static final class ShownKey {
     final byte[] storedKey;
     final ByteBuffer view;
@@ -39,7 +39,6 @@ public abstract class BoundedCursor implements InternalCursor {
     }
   }
 
-  /** For {@link #view}; null until first used. */
   private @Nullable ShownKey shownKey;
 
   public BoundedCursor(ScanBounds bounds) {
@@ -49,9 +48,9 @@ public abstract class BoundedCursor implements InternalCursor {
   }
 
   /**
-   * Returns the argument of {@link #claim} and {@link #unclaim}. Acquires nothing, but may refuse
-   * the call. A deferred page fault may surface as any method returns, so the claim itself is taken
-   * inside the {@code try} whose {@code finally} releases it.
+   * Returns the argument of {@link #claim} and {@link #unclaim}, or refuses the call. Since a
+   * deferred page fault may surface as any method returns, the claim is taken inside the {@code
+   * try} whose {@code finally} releases it.
    */
   protected abstract long newClaim();
 
@@ -61,15 +60,15 @@ public abstract class BoundedCursor implements InternalCursor {
   /** Releases the claim, if it was taken. */
   protected abstract void unclaim(long claim);
 
-  /** Moves to the first entry, or the last, in the cursor's order; returns whether there is one. */
+  /** Moves to the first or last entry in the cursor's order; returns whether there is one. */
   protected abstract boolean begin(boolean ahead);
 
-  /** Moves to the next entry, or the previous, in the cursor's order. */
+  /** Moves to the next or previous entry in the cursor's order. */
   protected abstract boolean step(boolean ahead);
 
   /**
-   * Moves to the first entry at or after the key in the cursor's order, or the last at or before
-   * it.
+   * Moves to the first entry at or after the key, or the last at or before it, in the cursor's
+   * order.
    */
   protected abstract boolean jump(byte[] userKey, boolean ahead);
 
@@ -142,7 +141,7 @@ public abstract class BoundedCursor implements InternalCursor {
     return restart(userKey, /* ahead= */ false);
   }
 
-  /** Restarts at the first entry or the last in the cursor's order. */
+  /** Restarts at the first or last entry in the cursor's order. */
   public final boolean toEnd(boolean first) {
     return restart(/* userKey= */ null, first);
   }
@@ -171,7 +170,7 @@ public abstract class BoundedCursor implements InternalCursor {
     }
   }
 
-  /** With a limit of 0 nothing is read, so a transaction records no read. */
+  /** With a limit of 0 a transaction records no read. */
   private boolean mayShow() {
     return bounds.limit() > 0;
   }
@@ -187,7 +186,7 @@ public abstract class BoundedCursor implements InternalCursor {
     return false;
   }
 
-  /** A view of the user key in a stored key, uncopied; reuses its object if possible. */
+  /** An uncopied view of the user key in a stored key, reused if possible. */
   protected final ByteBuffer view(byte[] storedKey, int length) {
     ShownKey shown = shownKey;
     if (shown == null || shown.storedKey != storedKey) {
@@ -197,7 +196,6 @@ public abstract class BoundedCursor implements InternalCursor {
     return shown.view.limit(length - prefixLength).position(0).order(ByteOrder.BIG_ENDIAN);
   }
 
-  /** Entries that may still be found. */
   protected final long stepsLeft() {
     return stepsLeft;
   }

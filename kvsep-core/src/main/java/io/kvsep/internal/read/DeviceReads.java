@@ -7,8 +7,8 @@ import io.kvsep.internal.vlog.ReadBatch;
 import java.util.function.Consumer;
 
 /**
- * Lets other threads help to read a batch of records into memory. Help is optional: the thread that
- * finishes the batch reads what is left. Thread safe.
+ * Lets other threads help to read a batch of records into memory; the caller reads what is left.
+ * Thread safe.
  */
 final class DeviceReads {
   private final Scheduler scheduler;
@@ -20,8 +20,8 @@ final class DeviceReads {
   }
 
   /**
-   * Starts a prepared batch. The caller, inside the epochs, reads what is in memory itself, because
-   * waking a thread takes longer.
+   * Starts a prepared batch. The caller, inside the epochs, reads what is in memory: waking a
+   * thread takes longer.
    */
   void start(ReadBatch batch) {
     batch.runUntilSlow();

@@ -12,9 +12,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One iterator's use of gaps: skips known ones that still hold and records new ones. A run is the
- * dead keys that one move steps over. It is tracked only after {@link #LOOK_KEYS} of them, so that
- * other moves cost nothing.
+ * One iterator's use of gaps: skips those that still hold and records new ones. A run is the dead
+ * keys that one move steps over, tracked from {@link #LOOK_KEYS} on: other moves cost nothing.
  *
  * <p>Not thread safe. The iterator's read state must stay retained.
  */
@@ -37,14 +36,14 @@ final class GapFinder {
   private final @Nullable MemtableHighWater mark;
   private final Clock clock;
 
-  // The run: where it starts (backward: ends), and what is known of it.
+  // The run: its start (backward: end), and what is known of it.
   private byte @Nullable [] edge;
   private long leaptKeys;
   private long expiredAt;
 
   /**
    * @param sequence the sequence number read at
-   * @param mark all entries above {@code sequence} are after it; if null, no gap is recorded
+   * @param mark all entries above {@code sequence} are after it; null to record no gap
    */
   GapFinder(
       KnownGaps gaps,
@@ -72,9 +71,9 @@ final class GapFinder {
   }
 
   /**
-   * The known gap around a key, null for none. The iterator may skip it.
+   * The known gap around a key, which may be skipped; null for none.
    *
-   * @param key the iterator's position; all keys since the start of the move are dead
+   * @param key the position; all keys since the start of the move are dead
    */
   @Nullable Gap around(byte[] key, boolean forward) {
     Gap gap = holding(gaps.around(key), key);
@@ -109,7 +108,7 @@ final class GapFinder {
     }
   }
 
-  /** The part of a gap around the key that is valid for this reader; null for none. */
+  /** The part of a gap around the key that this reader may skip; null for none. */
   private @Nullable Gap holding(@Nullable Gap gap, byte[] key) {
     if (gap == null || gap.sequence() > sequence || gap.expiredAt() > clock.millis()) {
       return null;
@@ -131,7 +130,6 @@ final class GapFinder {
     return puts.isEmpty() && entries < REFRESH_ENTRIES ? gap : divide(gap, puts, key);
   }
 
-  /** Collects keys put into the gap; true if there are too many. */
   private static EntryTest collect(TreeSet<byte[]> puts, Gap gap) {
     return (arena, offset, length, tag) -> {
       if (Tag.kind(tag) == Tag.DELETE || !isWithin(gap, arena, offset, length)) {
@@ -147,7 +145,7 @@ final class GapFinder {
         && key.compareTo(offset, length, gap.to()) < 0;
   }
 
-  /** Replaces a gap by its remaining parts; returns the part around the key, null for none. */
+  /** Replaces a gap by its parts; returns the one around the key, null for none. */
   private @Nullable Gap divide(Gap gap, TreeSet<byte[]> puts, byte[] key) {
     if (mark != null) {
       gaps.remove(gap);

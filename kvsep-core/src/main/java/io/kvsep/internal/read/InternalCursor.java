@@ -29,8 +29,8 @@ public interface InternalCursor extends AutoCloseable {
   byte[] value();
 
   /**
-   * The value, uncopied where possible. Safe to read for as long as it is held; a short value may
-   * be in an array that changes when the cursor moves.
+   * The value, uncopied where possible; readable as long as it is held. A short value may be in an
+   * array that changes when the cursor moves.
    */
   ByteBuffer valueView();
 

@@ -8,15 +8,14 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gaps: key ranges found to hold only dead keys. A queue leaves such a gap before its first entry;
- * without it, each search for that entry would step over the tombstones of all removed ones.
+ * Gaps: key ranges that hold only dead keys. A queue leaves one before its first entry; otherwise
+ * each search for that entry would step over the tombstones of all removed ones.
  *
- * <p>A {@link Gap} is a fact about one sequence number, independent of memtables and tables. So
- * flushes and compactions do not change it and writers do not maintain it: a reader checks the
- * memtables for newer entries.
+ * <p>A {@link Gap} is a fact about one sequence number. Flushes, compactions and writers do not
+ * change it: a reader checks the memtables for newer entries.
  *
  * <p>Thread safe. Takes at most about 1 MiB of heap: gaps between long keys are not recorded, and
- * smaller ones are dropped when there are too many, which costs one more pass over each.
+ * the smaller of too many are dropped, at the cost of one more pass over each.
  */
 final class KnownGaps {
   /** Longer keys do not bound a gap. */
@@ -25,8 +24,8 @@ final class KnownGaps {
   private static final int COUNT_MAX = 1024;
 
   /**
-   * A range of stored keys in which a reader at {@code sequence} sees nothing. Later readers see
-   * nothing either, if nothing was put there since.
+   * A range of stored keys in which a reader at {@code sequence} sees nothing, nor do later readers
+   * unless something was put there since.
    *
    * @param from the first key
    * @param to the first key after it
@@ -67,7 +66,6 @@ final class KnownGaps {
     byStart.put(gap.from(), gap);
   }
 
-  /** Unless it was replaced. */
   void remove(Gap gap) {
     byStart.remove(gap.from(), gap);
   }

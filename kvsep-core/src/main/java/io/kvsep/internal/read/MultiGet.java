@@ -15,12 +15,12 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks up many keys at one sequence number, in groups. All keys of a group are found first. If
- * values come from memory, those of a small group are then touched together to overlap cache
- * misses; if they come from the device, those of a large group are read together.
+ * Looks up many keys at one sequence number, in groups, all keys of a group first. Then values in
+ * memory are touched together, in small groups, to overlap cache misses; those on the device are
+ * read together, in large groups.
  *
- * <p>For one call on one thread, which is inside the epochs during a group. Between groups it need
- * not be, if it retains the read state.
+ * <p>For one call on one thread, which is inside the epochs during a group, and retains the read
+ * state between groups.
  */
 final class MultiGet {
   /** Includes absent and inline keys. Bounds memory, and the time inside the epochs. */
@@ -127,7 +127,7 @@ final class MultiGet {
         bytes += Math.max(0, found.recordLength());
       }
     }
-    // Raise page faults here: one between claiming a piece and counting it would make every thread
+    // Raise page faults here: after one between claiming and counting a piece, every thread would
     // wait for the batch.
     Region.requirePagesRead();
     batch.prepare();
@@ -151,8 +151,8 @@ final class MultiGet {
   }
 
   /**
-   * Adds the next key's result, or null if the key is absent or its value is still to be read; in
-   * the latter case returns the entry.
+   * Adds the next key's result, or null if the key is absent or its value is still to be read; then
+   * returns the entry.
    */
   private @Nullable Found find(ReadContext context) {
     int index = results.size();

@@ -36,7 +36,6 @@ public final class PinnedReadState implements AutoCloseable {
     return mark;
   }
 
-  /** The highest visible sequence number. */
   public long sequence() {
     return sequence;
   }
@@ -45,7 +44,6 @@ public final class PinnedReadState implements AutoCloseable {
     return view.version;
   }
 
-  /** A cursor over a keyspace, as {@link StoreReads#cursor(PinnedReadState, ScanBounds, long)}. */
   public SnapshotCursor cursor(int keyspace, long since) {
     // Read-ahead follows what is visible, not what has changed.
     int prefetch = since == StoreReads.EVERYTHING ? ScanBounds.ADAPTIVE : 0;

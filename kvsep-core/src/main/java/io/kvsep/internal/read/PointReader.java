@@ -19,10 +19,10 @@ import java.time.Clock;
 import java.util.Objects;
 
 /**
- * Point lookups: memtables from newest to oldest, level 0 likewise, then one table per level. The
- * first entry found is the newest, because data only moves down; for the same reason a range
- * tombstone over the key ends the search in its source. Takes no lock and allocates nothing, unless
- * a table's filter has a false positive. The caller is inside the epochs.
+ * Point lookups: memtables and level 0 from newest to oldest, then one table per level. Data only
+ * moves down, so the first entry found is the newest, and a range tombstone over the key ends the
+ * search in its source. Takes no lock and allocates nothing, unless a table's filter has a false
+ * positive. The caller is inside the epochs.
  */
 final class PointReader {
   private final ValueReader values;

@@ -12,13 +12,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The range tombstones visible to one cursor. Caches the last answer with the key interval for
- * which it holds, so iteration in either direction costs two comparisons per entry, and one search
- * per source where an interval ends.
+ * The range tombstones visible to one cursor. Caches the last answer with its key interval: an
+ * entry costs two comparisons, the end of an interval one search per source.
  *
- * <p>Sources are numbered like the children of the cursor's merging iterator, from newest to
- * oldest. Tables of the sorted levels are opened when the cursor reaches them; their memory is not
- * used afterwards. Not thread safe.
+ * <p>Sources are numbered like the children of the merging iterator, newest first. Tables of the
+ * sorted levels are opened when reached, and their memory is not used later. Not thread safe.
  */
 final class RangeCoverage {
   private record Source(int child, RangeTombstones ranges, TableFile[] tables) {}
@@ -93,12 +91,10 @@ final class RangeCoverage {
     return child;
   }
 
-  /** Start of its interval. */
   byte[] start() {
     return required(from);
   }
 
-  /** First key after its interval. */
   byte[] end() {
     return required(to);
   }

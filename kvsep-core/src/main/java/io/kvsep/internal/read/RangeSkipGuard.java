@@ -4,9 +4,9 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Detects an iterator that skips deleted ranges without progress. In a maliciously malformed table
- * an entry after a range may be followed by one before it, and the iterator would skip to the same
- * key forever. Not thread safe.
+ * Detects an iterator that skips deleted ranges without progress. In a malicious table an entry
+ * before a range may follow one after it, and the iterator would skip to the same key forever. Not
+ * thread safe.
  */
 final class RangeSkipGuard {
   /** Each source may skip to the same key once; there are fewer sources than this. */
@@ -21,7 +21,6 @@ final class RangeSkipGuard {
     notFurther = 0;
   }
 
-  /** Records a skip; returns whether the iterator progresses. */
   boolean getOn(byte[] to, boolean walksForward) {
     byte[] before = forward == walksForward ? furthest : null;
     forward = walksForward;

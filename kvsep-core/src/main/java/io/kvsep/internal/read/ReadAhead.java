@@ -14,15 +14,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads values into memory in batches before a cursor needs them. A second iterator over the same
- * data, the scout, runs ahead and collects pointers; one batch is read while the cursor uses the
- * other. The cursor reads what the scout missed, or failed to read, as if there were no scout.
+ * Reads values into memory in batches before a cursor needs them. A second iterator, the scout,
+ * collects pointers; one batch is read while the cursor uses the other. The cursor reads what the
+ * scout missed.
  *
- * <p>Unless a window was requested, this runs only while values come from the device and the cursor
- * reads at least every fourth value; batches start small and grow.
+ * <p>Without a requested window, it runs only while values come from the device and the cursor
+ * reads at least every fourth value; batches grow.
  *
- * <p>Owned by the thread that has claimed the cursor. Errors end the scout's run and are otherwise
- * ignored. {@link #close} waits for reads in progress.
+ * <p>Owned by the thread that has claimed the cursor. Errors only end the scout's run. {@link
+ * #close} waits for reads in progress.
  */
 final class ReadAhead implements PrefetchSink, AutoCloseable {
   /** Batch size after a jump. */
@@ -42,10 +42,10 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   /** Maximum entries the scout passes per pointer of a batch. */
   private static final int ENTRIES_PASSED = 4;
 
-  /** Records to prefetch into the processor caches at once. */
+  /** Records prefetched into the processor caches at once. */
   private static final int NEAR_RECORDS = 8;
 
-  /** Includes entries without a record, any number of them in a row in a memtable. */
+  /** Includes entries without a record, which may be many in a row. */
   private static final int NEAR_ENTRIES_MAX = 32;
 
   private final DeviceReads device;
@@ -57,7 +57,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
 
   private final RecordPrefetcher near;
 
-  /** Number of moves until the records prefetched are used up. */
+  /** Number of moves at which the prefetched records are used up. */
   private long nearUntil;
 
   private @Nullable VisibleIterator scout;
@@ -83,7 +83,6 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
         window == ScanBounds.ADAPTIVE ? 0 : Math.max(1, Math.min(window, WINDOW_MAX) / 2);
   }
 
-  /** The cursor moved by one entry. */
   void moved(boolean ascending) {
     if (forward != ascending) {
       jumped(ascending);
@@ -91,14 +90,13 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     moves++;
   }
 
-  /** The cursor jumped and will probably continue in this order. */
+  /** The cursor jumped and probably continues in this order. */
   void jumped(boolean ascending) {
     forward = ascending;
     movesAtRead = Long.MIN_VALUE / 2;
     nearUntil = 0;
   }
 
-  /** Whether to call {@link #reach} before a value is read. */
   boolean isDue() {
     return entriesAsked > 0 || values.isCold();
   }
@@ -137,8 +135,8 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   }
 
   /**
-   * Call before the cursor reads its value, inside the epochs, when not {@link #isDue}. Prefetches
-   * the next records for a cursor that reads every value in ascending order.
+   * As {@link #reach}, when not {@link #isDue}. Prefetches the next records for a cursor that reads
+   * every value in ascending order.
    *
    * @param stepsLeft entries the cursor may still find
    */
@@ -196,7 +194,6 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     return scout;
   }
 
-  /** The next prepared batch; empty at the scout's end. */
   private ReadBatch collect() {
     ReadBatch batch = values.newBatch();
     int passed = 0;
@@ -230,8 +227,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
       Region.requirePagesRead();
       scoutStands = stands;
     } catch (KvException | IndexOutOfBoundsException | InternalError e) {
-      // Corruption, an invalid pointer, or a device error under a mapping: the cursor reports it if
-      // it gets there.
+      // Corruption, an invalid pointer, or a device error: the cursor reports it if it gets there.
     }
   }
 

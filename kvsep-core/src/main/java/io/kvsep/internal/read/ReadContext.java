@@ -44,7 +44,6 @@ public final class ReadContext implements SlotContext {
 
   public int keyLength;
 
-  /** For a reader outside the budget. */
   public ReadContext(MemoryLedger ledger) {
     this(ledger, /* memory= */ null);
   }
@@ -73,7 +72,6 @@ public final class ReadContext implements SlotContext {
             memory);
   }
 
-  /** See {@link ValueReader.Scratch#trustValues}. */
   ReadContext verifying(boolean verifiesValues) {
     if (!verifiesValues) {
       scratch.trustValues();
@@ -81,7 +79,6 @@ public final class ReadContext implements SlotContext {
     return this;
   }
 
-  /** Requires a key. */
   public Region key() {
     return Objects.requireNonNull(key);
   }
@@ -114,7 +111,6 @@ public final class ReadContext implements SlotContext {
     }
   }
 
-  /** Counts a table read; returns whether it is sampled. */
   boolean countTableRead() {
     long count = tableReads.getPlain() + 1;
     tableReads.setOpaque(count);
@@ -158,7 +154,6 @@ public final class ReadContext implements SlotContext {
     return scratch.trim();
   }
 
-  /** Frees what was kept for the next call. */
   void giveBack() {
     scratch.giveBack();
   }

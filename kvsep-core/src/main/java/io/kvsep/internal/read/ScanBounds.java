@@ -36,7 +36,6 @@ public record ScanBounds(
     this(keyspace, from, to, reverse, keysOnly, limit, ADAPTIVE);
   }
 
-  /** Without the limit, which the caller enforces. */
   public ScanBounds unlimited() {
     return new ScanBounds(keyspace, from, to, reverse, keysOnly, Long.MAX_VALUE, prefetch);
   }

@@ -7,12 +7,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Looks up a group of keys on several threads, so that their blocks are read into memory in
- * parallel. Results are discarded: the caller looks each key up again, from memory, and gets any
- * error itself.
+ * Looks up keys on several threads, to read their blocks into memory in parallel. Results are
+ * discarded: the caller looks each key up again and gets any error.
  *
- * <p>The caller retains the read state, or is inside the epochs, until {@link #finish} returns. A
- * thread that starts later finds no work. Thread safe.
+ * <p>The caller retains the read state or is inside the epochs until {@link #finish} returns; later
+ * threads find no work. Thread safe.
  */
 final class SharedLookups {
   private final PointReader points;

@@ -28,12 +28,11 @@ import org.jspecify.annotations.Nullable;
  * memory in use.
  */
 public final class SnapshotCursor extends BoundedCursor {
-  /** No claim is possible any more. */
   private static final long CLOSED = -1;
 
   /**
-   * The bits of {@link #claims} that count; the others, except the sign, hold the claiming thread's
-   * id.
+   * The bits of {@link #claims} that count; the others, but for the sign, hold the claiming
+   * thread's id.
    */
   private static final long COUNT_MASK = (1L << 40) - 1;
 
@@ -45,8 +44,8 @@ public final class SnapshotCursor extends BoundedCursor {
   private static final int SHOWN_BYTES_MAX = 256;
 
   /**
-   * Copy and view of a short value, reused. Only one thread writes it, so that a second thread
-   * cannot change what the first was given.
+   * Copy and view of a short value, reused. One thread alone writes it, so that no other changes
+   * what it was given.
    */
   private static final class ShownValue {
     final Thread writer = Thread.currentThread();
@@ -65,13 +64,12 @@ public final class SnapshotCursor extends BoundedCursor {
 
   private Thread user;
 
-  /** Null until the first short value. */
   private @Nullable ShownValue shown;
 
   /**
-   * Claims begun plus claims ended: odd while claimed, so a reader without a claim can detect one
-   * afterwards. While claimed, the upper bits hold the low bits of the thread's id, so that no
-   * thread ends another's claim.
+   * Claims begun plus claims ended: odd while claimed, so a reader without a claim detects one
+   * afterwards. The upper bits then hold low bits of the thread's id: no thread ends another's
+   * claim.
    */
   private final AtomicLong claims = new AtomicLong();
 
@@ -219,7 +217,7 @@ public final class SnapshotCursor extends BoundedCursor {
     return target;
   }
 
-  /** Whether the entry is a delete; possible only in a cursor over changes. */
+  /** Whether the entry is a delete, in a cursor over changes. */
   public boolean isDelete() {
     return ofEntry(entry -> entry.kind() == Tag.DELETE);
   }
@@ -265,7 +263,7 @@ public final class SnapshotCursor extends BoundedCursor {
   @Override
   public void close() {
     CleanupSteps closes = new CleanupSteps();
-    // A page fault between closing and unregistering would make the store's close wait forever.
+    // With a page fault between closing and unregistering, the store's close would wait forever.
     closes.run(Region::requirePagesRead);
     for (long seen = claims.get(); isClaimed(seen) || !take(seen, CLOSED); seen = claims.get()) {
       if (seen == CLOSED) {
@@ -296,7 +294,6 @@ public final class SnapshotCursor extends BoundedCursor {
     }
   }
 
-  /** The heap copy of a short value; null if there is none. */
   private @Nullable EntryLookahead heapValue() {
     EntryLookahead near = iterator.ahead();
     if (near == null || !standsOnEntry()) {
@@ -307,8 +304,8 @@ public final class SnapshotCursor extends BoundedCursor {
   }
 
   /**
-   * Copies from the heap without a claim, which costs more than the copy; fails if another thread
-   * claimed the cursor meanwhile.
+   * Copies from the heap without a claim, which costs more; fails if another thread claimed the
+   * cursor meanwhile.
    *
    * @param idle from {@link #requireIdle} before reading the entry
    * @return the value's length
@@ -386,7 +383,7 @@ public final class SnapshotCursor extends BoundedCursor {
     VarHandle.storeStoreFence();
   }
 
-  /** Call within a claim before reading mapped pages; the calling thread may have changed. */
+  /** Call within a claim before reading mapped pages. */
   private void noteUser() {
     Thread caller = Thread.currentThread();
     if (caller != user) {
@@ -419,8 +416,7 @@ public final class SnapshotCursor extends BoundedCursor {
   }
 
   /**
-   * Fails if another thread claimed the cursor since {@link #requireIdle}; takes precedence over
-   * any other error.
+   * Fails if the cursor was claimed since {@link #requireIdle}; takes precedence over other errors.
    */
   private void requireUnclaimed(long idle) {
     VarHandle.acquireFence();
@@ -449,7 +445,7 @@ public final class SnapshotCursor extends BoundedCursor {
 
   private void giveBack(long claim) {
     if (claims.getPlain() == claim) {
-      // Publishes this call to the next claim without a full fence.
+      // Publishes this call to the next claim, without a full fence.
       claims.setRelease((claim + 1) & COUNT_MASK);
     }
   }

@@ -64,7 +64,7 @@ public final class StoreReads {
   /** With their creation times by the ticker. */
   private final Map<SnapshotCursor, Long> cursors = new ConcurrentHashMap<>();
 
-  /** Calls that retain a read state and leave the epochs in between. */
+  /** Calls that retain a read state and are not always inside the epochs. */
   private final AtomicInteger longCalls = new AtomicInteger();
 
   public StoreReads(
@@ -106,8 +106,8 @@ public final class StoreReads {
   /**
    * Finds a key.
    *
-   * @param result called with the entry found, in the slot's context; allocates nothing if it is a
-   *     lambda without captures
+   * @param result called with the entry in the slot's context; without captures it allocates
+   *     nothing
    * @return its result, null if the key is absent
    */
   private <T extends @Nullable Object> @Nullable T find(
@@ -128,8 +128,8 @@ public final class StoreReads {
   }
 
   /**
-   * Passes a view of the value to {@code reader}, outside the epochs: the view is safe without
-   * them, and user code delays no reclamation.
+   * Passes a view of the value to {@code reader}, outside the epochs: the view needs none, and user
+   * code delays no reclamation.
    */
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, SnapshotLease hold, Function<ByteBuffer, R> reader) {
@@ -238,14 +238,14 @@ public final class StoreReads {
   }
 
   /**
-   * As {@link #getFew}, for many keys. Retains its read state like a cursor and enters the epochs
-   * per group, because a thread inside delays the release of flushed memtables and replaced files.
-   * Not for few keys: the last release of a read state frees what it held, possibly files.
+   * As {@link #getFew}, for many keys. Retains its read state and enters the epochs per group: a
+   * thread inside delays the release of memtables and files. Not for few keys: the last release of
+   * a read state frees what it held, possibly files.
    */
   private List<byte @Nullable []> getMany(int keyspace, byte[][] keys, SnapshotLease hold) {
-    // A page fault of an earlier read must not surface before the decrement.
+    // An earlier page fault must not surface before the decrement.
     Region.requirePagesRead();
-    // Before taking a read state, so that close either waits or fails this call.
+    // Before taking a read state, so that close waits or fails this call.
     longCalls.incrementAndGet();
     try (PinnedReadState held = held(hold)) {
       MultiGet get =
@@ -284,7 +284,7 @@ public final class StoreReads {
     }
   }
 
-  /** Exits the epochs but keeps the slot, so that close waits for the call. */
+  /** Exits the epochs but keeps the slot, so that close waits. */
   private void rest(EpochSlot<ReadContext> slot) {
     trim(slot.context());
     epochs.rest(slot);
@@ -297,8 +297,8 @@ public final class StoreReads {
   }
 
   /**
-   * Looks up the context's key. If the read state is current after the sequence number was read, it
-   * holds everything up to that number, even a batch in several memtables.
+   * Looks up the context's key. A read state that is current after the sequence number was read
+   * holds everything up to it, even a batch in several memtables.
    */
   private boolean find(ReadState first, ReadContext context, SnapshotLease hold) {
     ReadState view = first;
@@ -311,7 +311,7 @@ public final class StoreReads {
   }
 
   public SnapshotCursor cursor(ScanBounds bounds, SnapshotLease hold) {
-    // Inside the epochs until the cursor is registered, so that close either waits or finds it.
+    // Inside the epochs until the cursor is registered, so that close waits or finds it.
     return epochs.inside(
         slot -> {
           ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
@@ -333,8 +333,8 @@ public final class StoreReads {
   }
 
   /**
-   * Retains a read state with the sequence number to read at. It is retained before the number is
-   * read and current afterwards, so it holds every entry up to that number.
+   * Retains a read state, then reads the sequence number to read at. A state that is still current
+   * holds every entry up to that number.
    */
   private PinnedReadState held(SnapshotLease hold) {
     while (true) {
@@ -359,7 +359,7 @@ public final class StoreReads {
   }
 
   /**
-   * A cursor over a pinned read state. For copies of the store, so values are always verified.
+   * A cursor for copies of the store: values are always verified.
    *
    * @param since shows changes after this number, including deletes, or {@link #EVERYTHING}
    */
@@ -417,7 +417,6 @@ public final class StoreReads {
     }
   }
 
-  /** The caller retains the read state. */
   private VisibleIterator iterator(PinnedReadState held, ScanBounds bounds, long since) {
     ReadState view = held.view();
     long moment = held.sequence();
@@ -437,18 +436,17 @@ public final class StoreReads {
     }
   }
 
-  /** Takes a snapshot of the newest commit. */
   public SnapshotLease acquireSnapshot() {
     live.get();
     return snapshots.acquire();
   }
 
-  /** As {@link #acquireSnapshot}, with the mark after which memtables hold newer entries. */
+  /** As {@link #acquireSnapshot}, with the mark after which memtables have newer entries. */
   public MemtableHighWater.MarkedSnapshot begin() {
     return MemtableHighWater.MarkedSnapshot.take(live, snapshots);
   }
 
-  /** The lease's sequence number; throws if it was released or the store is closed. */
+  /** The lease's sequence number. Throws if it was released or the store is closed. */
   public long heldSequence(SnapshotLease hold) {
     live.get();
     return hold.heldSequence();
@@ -462,7 +460,6 @@ public final class StoreReads {
     return cursors.size();
   }
 
-  /** Age of the oldest open cursor, 0 if there is none. */
   public long oldestCursorNanos() {
     long now = ticker.nanos();
     long oldest = 0;
@@ -473,7 +470,7 @@ public final class StoreReads {
   }
 
   /**
-   * Closes all open cursors; waits for concurrent closes and calls that retain a read state. No new
+   * Closes all cursors, and waits for concurrent closes and calls that retain a read state; no new
    * ones can start.
    */
   public void closeCursors() {

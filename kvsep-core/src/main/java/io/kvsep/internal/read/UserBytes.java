@@ -7,7 +7,7 @@ import net.openhft.chronicle.bytes.BytesStore;
 import net.openhft.chronicle.bytes.MappedBytes;
 import org.jspecify.annotations.Nullable;
 
-/** Copies between Chronicle Bytes of the user and regions, without allocating. */
+/** Copies between Chronicle Bytes and regions, without allocating. */
 public final class UserBytes {
   private static final boolean BIG_ENDIAN = ByteOrder.nativeOrder() == ByteOrder.BIG_ENDIAN;
 
@@ -39,7 +39,7 @@ public final class UserBytes {
     }
   }
 
-  /** Converts between a region's little-endian order and Chronicle's native one. */
+  /** Between a region's little-endian order and Chronicle's native one. */
   private static long ordered(long value) {
     return BIG_ENDIAN ? Long.reverseBytes(value) : value;
   }
@@ -49,7 +49,6 @@ public final class UserBytes {
     return bytes.isDirectMemory() && !(bytes instanceof MappedBytes);
   }
 
-  /** The array that is exactly these bytes, null if there is none. */
   private static byte @Nullable [] wholeArray(@Nullable BytesStore<?, ?> bytes) {
     return bytes != null
             && bytes.underlyingObject() instanceof byte[] array

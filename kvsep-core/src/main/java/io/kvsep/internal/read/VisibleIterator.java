@@ -20,22 +20,21 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The entries of an internal iterator visible at one sequence number within bounds: each key's
- * newest version at or below that number, unless it is a tombstone, expired, or deleted by a newer
- * range tombstone. Sources older than such a range tombstone skip its range.
+ * newest version at or below it, unless it is a tombstone, expired, or under a newer range
+ * tombstone. Sources older than that skip its range.
  *
  * <p>Invariants:
  *
  * <ul>
  *   <li>I1: forward, the source is on the current entry, or before it while entries come from
- *       {@link #ahead}. Backward, it is before all versions of the current key, and the entry found
- *       is remembered.
- *   <li>I2: {@code current} holds a copy of the current key to recognise its other versions. Before
- *       the source steps forward it is on that key, so the prefix its next key shares is already in
- *       the copy.
- *   <li>I3: a remembered payload stays readable. Its region belongs to a memtable pinned by the
- *       cursor's read state, or to the table a level's iterator is in or left last; all versions of
- *       a key in a level are in one table, and no level's iterator moves past the preceding key.
- *       Backward, a payload that the next step invalidates is copied.
+ *       {@link #ahead}. Backward, it is before all versions of the current key, whose entry is
+ *       remembered.
+ *   <li>I2: {@code current} has a copy of the current key to recognise its other versions. The
+ *       source steps forward from that key, so the prefix its next key shares is in the copy.
+ *   <li>I3: a remembered payload stays readable. Its region belongs to a pinned memtable, or to the
+ *       table a level's iterator is in or left last; all versions of a key in a level are in one
+ *       table, and no level's iterator moves past the preceding key. Backward, a payload that the
+ *       next step invalidates is copied.
  * </ul>
  *
  * <p>Not thread safe. Owns and closes its source.
@@ -45,7 +44,7 @@ final class VisibleIterator implements AutoCloseable {
 
   private static final int NOT_BELOW = -1;
 
-  /** Steps before lookahead is requested; preparing it costs as much as a few steps. */
+  /** Steps before lookahead is requested, which costs as much as a few steps. */
   private static final int STEPS_BEFORE_AHEAD = 4;
 
   private static final int UNKNOWN = Integer.MAX_VALUE;
@@ -65,13 +64,13 @@ final class VisibleIterator implements AutoCloseable {
   private final Region upper;
   private final int upperLength;
 
-  /** Shows changes after this sequence number, including deletes; {@link #ALL} for none. */
+  /** Shows changes after this sequence number, deletes too; {@link #ALL} for none. */
   private long since = ALL;
 
   private boolean forward = true;
   private final HeapEntry current = new HeapEntry();
 
-  /** Lookahead the current entry came from; null if the source is on the entry. */
+  /** Source of the current entry; null if {@link #source} is on it. */
   private @Nullable EntryLookahead ahead;
 
   private final RangeSkipGuard leaps = new RangeSkipGuard();
@@ -80,8 +79,8 @@ final class VisibleIterator implements AutoCloseable {
   private int walked;
 
   /**
-   * Forward: where the key copy and the upper bound differ. A key that shares more bytes with the
-   * copy is also below the bound.
+   * Forward: where key copy and upper bound differ. A key that shares more bytes with the copy is
+   * below the bound, too.
    */
   private int upperAt;
 
@@ -127,9 +126,9 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /**
-   * Shows from now on, for each key, the newest version above {@code sequence}, even if it is a
-   * delete or expired, unless a newer range tombstone covers it or it is the placeholder tombstone
-   * of a table without entries, which no user wrote. Forward only.
+   * Shows from now on each key's newest version above {@code sequence}, even a delete or expired
+   * one, unless a newer range tombstone covers it or it is the placeholder tombstone of a table
+   * without entries. Forward only.
    */
   void showChangesSince(long sequence) {
     since = sequence;
@@ -182,7 +181,7 @@ final class VisibleIterator implements AutoCloseable {
       return settleForward(/* skipCurrentKey= */ true, /* agreeing= */ 0);
     }
     if (ahead != null) {
-      // Leaves the heap copy, possibly on another thread than entered it.
+      // Leaves the heap copy, possibly not on the thread that entered it.
       DeferredPageFaults.mayFollow();
       source.follow(current);
       ahead = null;
@@ -262,7 +261,6 @@ final class VisibleIterator implements AutoCloseable {
     return current.payloadLength;
   }
 
-  /** Source of the current entry if its payload is also on the heap. */
   @Nullable EntryLookahead ahead() {
     return ahead;
   }
@@ -342,12 +340,11 @@ final class VisibleIterator implements AutoCloseable {
     return false;
   }
 
-  /** Dead keys after which a move first looks for a gap. */
   private int firstLook() {
     return gaps == null ? NEVER : GapFinder.LOOK_KEYS;
   }
 
-  /** Skips the known gap around the source's key; false if there is none. */
+  /** Skips the known gap around the source's key, if any; returns whether it did. */
   private boolean leapGap() {
     GapFinder finder = Objects.requireNonNull(gaps);
     int length = source.keyLength();
@@ -407,8 +404,7 @@ final class VisibleIterator implements AutoCloseable {
         dead++;
         continue;
       }
-      // Versions come oldest first: the last one at or below our sequence number is the visible
-      // one.
+      // Versions come oldest first: the last one at or below our sequence number is visible.
       current.putKey(source, /* agreeing= */ 0);
       boolean present = false;
       for (; source.isValid() && current.isKeyOf(source); source.previous()) {
@@ -433,7 +429,6 @@ final class VisibleIterator implements AutoCloseable {
     return false;
   }
 
-  /** Whether a newer range tombstone deletes the source's entry. */
   private boolean isHidden() {
     RangeCoverage ranges = coverage;
     return ranges != null
@@ -442,9 +437,8 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   /**
-   * Skips the deleted range around the source's key, in which all sources older than the range
-   * tombstone's have only deleted entries. Returns false if the current entry is not from one of
-   * them.
+   * Skips the deleted range around the source's key for all sources older than the range
+   * tombstone's; returns false if the current entry is not from one of these.
    */
   private boolean leap() {
     RangeCoverage ranges = Objects.requireNonNull(coverage);
@@ -469,8 +463,7 @@ final class VisibleIterator implements AutoCloseable {
 
   /**
    * Whether the source's entry, which no range hides, is the placeholder of a table with only range
-   * tombstones. It adds nothing to the range, and its key may be invalid for users. No other entry
-   * has a range tombstone's number.
+   * tombstones, whose key may be invalid for users. No other entry has a range tombstone's number.
    */
   private boolean isOfRange(long number) {
     RangeCoverage ranges = coverage;
@@ -507,7 +500,7 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   private void refer(Region region) {
-    // It seldom changes, and writing a reference costs more than comparing.
+    // It seldom changes, and writing costs more than comparing.
     if (payloadRegion != region) {
       payloadRegion = region;
     }

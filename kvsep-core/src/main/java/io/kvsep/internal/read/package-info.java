@@ -1,6 +1,6 @@
 /**
- * The read path of one open store: lookups, cursors and read-ahead. Readers take no lock: they
- * enter an epoch and read one {@link io.kvsep.internal.view.ReadState}.
+ * The read path of one open store: lookups, cursors, read-ahead. Readers take no lock, but enter an
+ * epoch and read one {@link io.kvsep.internal.view.ReadState}.
  */
 @NullMarked
 package io.kvsep.internal.read;

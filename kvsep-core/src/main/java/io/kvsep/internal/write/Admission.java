@@ -13,13 +13,12 @@ import io.kvsep.internal.view.ReadState;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a group of writes needs before it is appended: a delay, the end of a stop, a new memtable, a
- * new segment. {@link #decide} answers once per group; {@link #waits} and {@link #admit} use its
- * answer. Writers are throttled when background work falls behind: delays grow in proportion to
- * what they write, and only the end is a stop. Used by the commit leader.
+ * What a group of writes needs before it is appended: a delay, the end of a stop, a new memtable or
+ * segment. {@link #decide} answers once per group. Writers that outrun background work are
+ * throttled: delays in proportion to what they write, in the end a stop. Used by the commit leader.
  */
 public final class Admission {
-  /** Bytes per second when throttling begins; falls towards the stop. */
+  /** When throttling begins; falls towards the stop. */
   private static final long SLOW_BYTES_PER_SECOND = 128L << 20;
 
   /** Shorter delays accumulate until a park is worthwhile. */
@@ -36,7 +35,7 @@ public final class Admission {
   /** The factor's minimum. */
   private static final double PRESSED_MIN = 0.125;
 
-  /** Part of the live bytes that a memtable covers at most; there are usually two. */
+  /** Part of the live bytes that one of usually two memtables covers at most. */
   private static final long LIVE_BYTES_PER_LOG_BYTE = 16;
 
   private static final double FULL_SPEED = Double.MAX_VALUE;
@@ -91,7 +90,7 @@ public final class Admission {
     this.memtableBytes = shape.memtables().bytes();
   }
 
-  /** Decides for a group; the index figures are estimates from above. */
+  /** The index figures are estimates from above. */
   void decide(long groupBytes, long indexBytes, long recordCount) {
     ReadState view = live.get();
     Memtable active = view.active();
@@ -116,8 +115,8 @@ public final class Admission {
   }
 
   /**
-   * Does what was decided, except for the segment. If that fails, the group is refused before
-   * anything is written.
+   * Does what was decided, but for the segment. A failure refuses the group before anything is
+   * written.
    */
   void admit() {
     if (stops) {
@@ -160,25 +159,24 @@ public final class Admission {
     speed = crowded ? room : relief;
   }
 
-  /** Garbage beyond the throttling threshold; negative below it, or if no job removes it. */
+  /** Garbage beyond the threshold; negative below it, or if no job removes it. */
   private double garbageExcess() {
     return reclaim.isRelieved() ? PRESSURE_STEP * (reclaim.get() - ReclaimPressure.SLOWDOWN) : -1;
   }
 
   /**
-   * Whether the group needs a new memtable because the active one has no room for it, or covers as
-   * much log as it may.
+   * Whether the active memtable has no room for the group, or covers as much log as it may.
    *
-   * <p>Entries that a memtable replaces are garbage unknown until its flush, so the limit is a part
-   * of the live bytes. An entry counts at least as much as the tables' average, because short
-   * tombstones may replace long values.
+   * <p>What a memtable replaces is unknown garbage until its flush, so the limit is a part of the
+   * live bytes. An entry counts at least the tables' average, because short tombstones may replace
+   * long values.
    *
-   * <p>While the maximum number of memtables awaits flushes, the active one may grow to the largest
-   * limit: a writer would often wait only for the log's sync, and a process's first flush takes
-   * many times as long as others.
+   * <p>While the other memtables await flushes, the active one may grow to the largest limit: a
+   * writer would often wait only for the log's sync, and a process's first flush takes many times
+   * as long.
    *
-   * <p>If the store exceeds memory, {@link CompactionScheduler#coveredBytesMax} applies: values
-   * covered by memtables are not in key order yet.
+   * <p>If the store exceeds memory, {@link CompactionScheduler#coveredBytesMax} applies: these
+   * values are not in key order yet.
    */
   private boolean isFull(Memtable active, long indexBytes, long recordCount) {
     // An estimate; the rest goes to the next memtable.

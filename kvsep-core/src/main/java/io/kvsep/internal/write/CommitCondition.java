@@ -1,28 +1,24 @@
 package io.kvsep.internal.write;
 
 /**
- * The condition of a conditional write. The commit leader checks it between two groups, so the
- * check and the write are atomic.
+ * A condition that the commit leader checks between two groups, so that check and write are atomic.
  */
 public interface CommitCondition {
   /**
-   * Whether the write may happen, given everything committed before it. May encode the frame again
-   * with the same length. An error fails this write alone.
+   * Whether the write may happen after everything committed. May encode the frame again with the
+   * same length. An error fails this write alone.
    */
   boolean holds(WriteRequest request);
 
   /**
-   * Checks what is committed so far, to leave less to the leader. Returns false if the condition
-   * already fails.
+   * Checks what is committed so far, to leave less to the leader; returns false if the condition
+   * fails.
    */
   default boolean advance() {
     return true;
   }
 
-  /**
-   * Whether so much was committed since the last check that {@link #advance} should run again
-   * first.
-   */
+  /** Whether so much was committed since that {@link #advance} should run again. */
   default boolean isBehind() {
     return false;
   }

@@ -18,10 +18,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Orders writes and commits them in groups. The first writer leads: it appends all queued writes to
- * the log with as few I/O calls as possible, syncs once if any of them asks for it, inserts the
- * entries into the memtable, publishes them, and passes leadership on. A lone writer does this on
- * its own thread without waiting.
+ * Commits writes in order, in groups. The first writer leads: it appends all queued writes to the
+ * log, syncs once if any asks for it, inserts the entries into the memtable, publishes them, and
+ * passes leadership on. A lone writer never waits.
  *
  * <p>Invariants:
  *
@@ -37,10 +36,10 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  */
 public final class CommitPipeline {
-  /** Larger groups do not make the single write or sync any cheaper. */
+  /** Larger groups make a write or sync no cheaper. */
   private static final long GROUP_BYTES_MAX = 1 << 20;
 
-  /** A wait of this length takes about 70 microseconds; a sync takes 400 on the fastest devices. */
+  /** Takes about 70 microseconds; a sync takes 400 on the fastest devices. */
   private static final long COMPANION_WAIT_NANOS = 20_000;
 
   private static final int COMPANION_WAITS = 2;
@@ -49,7 +48,7 @@ public final class CommitPipeline {
 
   /**
    * Spins before a queued writer parks, about ten microseconds. A commit without a sync takes a
-   * few; parking and unparking takes several times as long, partly paid by the leader.
+   * few, parking much longer, partly in the leader.
    */
   private static final int LOOKS = Runtime.getRuntime().availableProcessors() > 1 ? 300 : 0;
 
@@ -63,8 +62,8 @@ public final class CommitPipeline {
   private final AtomicLong userBytes = new AtomicLong();
 
   /**
-   * Writes in the order of arrival. Entering its monitor allocates nothing, so a leader that ran
-   * out of memory can hand over.
+   * Writes in order of arrival. Its monitor allocates nothing, so a leader without memory can hand
+   * over.
    */
   @GuardedBy("itself")
   private final List<WriteRequest> queue = new ArrayList<>();
@@ -78,16 +77,15 @@ public final class CommitPipeline {
   @GuardedBy("queue")
   private boolean closed;
 
-  /** Hint to other writers: the leader may take long, for a sync or for space. */
+  /** Hint: the leader may take long, for a sync or for space. */
   private volatile boolean held;
 
   // Fields below are accessed only by the leader.
   private long nextSequence;
 
-  /** Size of the previous group. */
   private int companions;
 
-  /** Pending recovery action; runs before the next commit, which fails if it fails. */
+  /** Pending recovery action, without which the next commit fails. */
   private @Nullable Runnable duty;
 
   /**
@@ -111,8 +109,7 @@ public final class CommitPipeline {
   }
 
   /**
-   * Commits the request or throws its error. A request that must not wait is left unapplied if it
-   * would probably have to.
+   * Commits the request or throws its error. A request that must not wait may be left unapplied.
    */
   void commit(WriteRequest request) {
     if (awaitLead(request)) {
@@ -129,7 +126,7 @@ public final class CommitPipeline {
         // Requests without an outcome report it.
         failure.fail(e);
       } finally {
-        // Before the next leader starts, so that their next writes can join its group.
+        // Before the next leader starts, so that their next writes can join it.
         complete(group);
         handOver();
       }
@@ -137,7 +134,7 @@ public final class CommitPipeline {
     request.throwIfFailed(failure);
   }
 
-  /** Commits the requests together. If that fails, each alone: the others can still succeed. */
+  /** Commits the requests together, or each alone if that fails. */
   private void commitGroup(List<WriteRequest> group) {
     try {
       write(group);
@@ -152,7 +149,6 @@ public final class CommitPipeline {
     }
   }
 
-  /** The steps of a commit: admission, log, sync, memtable, publication. */
   private void write(List<WriteRequest> group) {
     failure.check();
     // A request that must not wait leads a group of its own.
@@ -203,7 +199,7 @@ public final class CommitPipeline {
     }
   }
 
-  /** Appends the frames and publishes the new end of the log, or leaves nothing of them. */
+  /** Appends and publishes the frames, or leaves nothing of them. */
   private void append(List<WriteRequest> group) {
     try {
       log.prepare(admission.needsSegment());
@@ -211,8 +207,8 @@ public final class CommitPipeline {
       try {
         for (int i = 0; i < group.size(); i++) {
           Frame frame = group.get(i).frame;
-          // Never reuse a number, even of a failed write: recovery recognises the remains of failed
-          // writes by their lower numbers.
+          // Never reuse a number: recovery recognises the remains of failed writes by their lower
+          // numbers.
           long first = nextSequence;
           nextSequence += frame.recordCount();
           log.append(frame, first, /* alone= */ group.size() == 1);
@@ -235,7 +231,7 @@ public final class CommitPipeline {
       if (closed) {
         throw new StoreClosedException("the store is closed");
       }
-      // A thread that waits to be alone leads next and then hands over to the queue.
+      // A thread that waits for exclusion leads next.
       if (!leading && exclusiveWaiters == 0) {
         leading = true;
         return true;
@@ -250,8 +246,8 @@ public final class CommitPipeline {
   }
 
   /**
-   * Adds the leader and queued writes up to the first conditional one, which leads its own group to
-   * see all earlier writes. A write that must not wait goes alone.
+   * Adds the leader and queued writes up to the first conditional one, which must see all earlier
+   * writes. A write that must not wait is alone.
    */
   private void gather(WriteRequest first) {
     long bytes = 0;
@@ -276,7 +272,6 @@ public final class CommitPipeline {
     }
   }
 
-  /** Adds a write to the group, unless its keyspace was dropped. */
   private void join(List<WriteRequest> group, WriteRequest request) {
     if (shutKeyspaces.refuses(request)) {
       request.fail(KeyspaceCatalog.dropped());
@@ -287,9 +282,8 @@ public final class CommitPipeline {
   }
 
   /**
-   * Waits briefly for the previous group's writers to return. Otherwise two halves of the writers
-   * would alternate, each waiting for the other's sync. A lone writer never waits; others wait a
-   * small part of a sync.
+   * Waits a small part of a sync for the previous group's writers, or two halves of the writers
+   * would alternate, each waiting for the other's sync. A lone writer never waits.
    */
   private void awaitCompanions(WriteRequest first) {
     int expected = Math.min(companions + first.group.size() - 1, COMPANIONS_MAX);
@@ -300,8 +294,8 @@ public final class CommitPipeline {
   }
 
   /**
-   * Removes a conditional leader from its group unless its condition holds. Returns whether the
-   * group has requests.
+   * Removes a conditional leader unless its condition holds; returns whether the group has
+   * requests.
    */
   private boolean checkCondition(WriteRequest first) {
     CommitCondition condition = first.condition;
@@ -313,10 +307,10 @@ public final class CommitPipeline {
         }
         first.leave();
       } catch (RuntimeException | Error e) {
-        // Nothing was written, so the store stays usable; a value read may exceed the heap.
+        // Nothing was written: the store stays usable, e.g. if a value read exceeds the heap.
         first.fail(e);
       } catch (Exception e) {
-        // Undeclared checked exception, e.g. from native code.
+        // An undeclared checked exception.
         first.fail(new StorageException("cannot check a condition", e));
       }
       group.remove(0);
@@ -326,7 +320,7 @@ public final class CommitPipeline {
 
   private static boolean holds(CommitCondition condition, WriteRequest request) {
     boolean holds = PageFaults.guard(() -> condition.holds(request));
-    // Raises page faults of these reads here, not in the rest of the group.
+    // Raises page faults of these reads here, not in the others' writes.
     PageFaults.requireNone();
     return holds;
   }
@@ -335,12 +329,12 @@ public final class CommitPipeline {
     for (int i = 0; i < group.size(); i++) {
       group.get(i).complete();
     }
-    // A group left empty says nothing about the number of writers.
+    // An empty group says nothing about the number of writers.
     companions = group.isEmpty() ? companions : group.size();
     group.clear();
   }
 
-  /** Lets a thread that waits to be alone lead, else the oldest queued write. */
+  /** Hands over to a thread that waits for exclusion, else to the oldest queued write. */
   private void handOver() {
     WriteRequest next = null;
     synchronized (queue) {
@@ -356,9 +350,7 @@ public final class CommitPipeline {
     }
   }
 
-  /**
-   * Runs the action between two groups: no write is in progress, and none starts before it returns.
-   */
+  /** Runs the action between two groups, while no write is in progress. */
   public void exclusively(Runnable action) {
     synchronized (queue) {
       exclusiveWaiters++;
@@ -372,7 +364,6 @@ public final class CommitPipeline {
     runAndHandOver(action);
   }
 
-  /** Returns when no thread leads. */
   @GuardedBy("queue")
   private void awaitFree() {
     boolean interrupted = false;
@@ -389,8 +380,8 @@ public final class CommitPipeline {
   }
 
   /**
-   * As {@link #exclusively}, but does nothing if a write is in progress or the store has failed.
-   * For actions that are retried later.
+   * As {@link #exclusively}, for actions that are retried later: does nothing if a write is in
+   * progress or the store has failed.
    */
   void tryExclusively(Runnable action) {
     synchronized (queue) {
@@ -403,14 +394,14 @@ public final class CommitPipeline {
     runAndHandOver(action);
   }
 
-  /** Whether no number from this one on was ever assigned. Call within {@link #exclusively}. */
+  /** Whether no number from this one on was assigned. Call within {@link #exclusively}. */
   public boolean isUnused(long sequence) {
     return nextSequence <= sequence;
   }
 
   /**
-   * Publishes everything up to {@code sequence} that was installed outside the pipeline; later
-   * writes get higher numbers. Call within {@link #exclusively}.
+   * Publishes what was installed outside the pipeline; later writes get higher numbers. Call within
+   * {@link #exclusively}.
    */
   public void passOver(long sequence, long payloadBytes) {
     nextSequence = sequence + 1;
@@ -418,15 +409,12 @@ public final class CommitPipeline {
     snapshots.publish(sequence);
   }
 
-  /**
-   * Sets work that must succeed before any write; each write tries it. Call within {@link
-   * #exclusively}.
-   */
+  /** Sets work that must succeed before any write. Call within {@link #exclusively}. */
   public void firstOfAll(Runnable work) {
     duty = work;
   }
 
-  /** Runs the pending recovery action during close, when no write would. */
+  /** Runs the pending recovery action during close. */
   public void settle() {
     exclusively(this::runDuty);
   }
@@ -439,7 +427,7 @@ public final class CommitPipeline {
     }
   }
 
-  /** Writes only on a change, so that the cache line stays shared. */
+  /** Writes only changes, so that the cache line stays shared. */
   private void hold(boolean now) {
     if (held != now) {
       held = now;
@@ -460,7 +448,6 @@ public final class CommitPipeline {
     }
   }
 
-  /** Refuses new writes; those in progress complete. */
   void close() {
     synchronized (queue) {
       closed = true;

@@ -5,8 +5,8 @@ import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.vlog.Frame;
 
 /**
- * Computes a counter's next value on the commit leader, so concurrent increments are neither lost
- * nor retried.
+ * Adds to a counter on the commit leader, so that concurrent increments are neither lost nor
+ * retried.
  */
 final class CounterStep implements CommitCondition {
   private final StoreReads reads;

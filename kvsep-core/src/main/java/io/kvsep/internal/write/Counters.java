@@ -11,7 +11,6 @@ public final class Counters {
 
   private Counters() {}
 
-  /** The counter in a value; 0 for null. */
   public static long count(byte @Nullable [] value) {
     if (value == null) {
       return 0;

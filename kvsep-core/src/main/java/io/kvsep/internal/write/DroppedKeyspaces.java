@@ -9,8 +9,8 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Ids of keyspaces dropped since the store was opened, to which the commit leader refuses writes.
- * Ids are never reused, so earlier drops need no entry. Costs one volatile read until the first
- * drop. Thread safe; changed under the catalog's lock.
+ * Ids are never reused. Costs one volatile read until the first drop. Thread safe; changed under
+ * the catalog's lock.
  */
 public final class DroppedKeyspaces {
   private final SnapshotRegistry snapshots;
@@ -45,7 +45,6 @@ public final class DroppedKeyspaces {
     return visible != null && sequence > visible;
   }
 
-  /** Everything in the dropped keyspace is durably deleted. */
   void addEmptied(int id) {
     emptied.add(id);
   }

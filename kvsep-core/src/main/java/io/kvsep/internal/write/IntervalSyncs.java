@@ -9,10 +9,9 @@ import io.kvsep.internal.vlog.LogWriter;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Background syncs of the log: periodic ones if durability has an interval, single ones for batches
- * with their own. Thread safe.
+ * Syncs the log at the interval of the store, and once for batches with their own. Thread safe.
  *
- * <p>A batch adds a task only if it is due before all pending ones; the earliest sync covers all
+ * <p>A batch adds a task only if it is due before all pending ones, because a sync covers all
  * earlier batches.
  */
 public final class IntervalSyncs {
@@ -33,7 +32,6 @@ public final class IntervalSyncs {
   @GuardedBy("lock")
   private int tasks;
 
-  /** A batch got no task; {@link #tick} syncs it. */
   private volatile boolean owed;
 
   public IntervalSyncs(EngineConfig config, LogTail appender, FailureState failure) {
@@ -49,7 +47,7 @@ public final class IntervalSyncs {
     }
   }
 
-  /** Syncs everything committed before the call within {@code nanos}. */
+  /** Syncs what is committed by now within {@code nanos}. */
   public void within(long nanos) {
     if (config.sync().commits() == CommitSync.INTERVAL && config.sync().intervalNanos() <= nanos) {
       return;
@@ -74,7 +72,7 @@ public final class IntervalSyncs {
   private void syncOnce() {
     lock.lock();
     try {
-      // Before the sync: it may not cover a later commit, which needs its own task.
+      // First: the sync may not cover a later commit, which needs its own task.
       tasks--;
     } finally {
       lock.unlock();
@@ -85,7 +83,7 @@ public final class IntervalSyncs {
   /** Called by the timer. */
   public void tick() {
     if (owed) {
-      // Before the sync: it may not cover a later commit.
+      // First: the sync may not cover a later commit.
       owed = false;
       sync();
     }

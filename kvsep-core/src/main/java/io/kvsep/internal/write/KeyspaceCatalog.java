@@ -17,16 +17,14 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keyspaces of a store. Names and ids are in the manifest; entries are in the log and tables
- * under the keyspace's key prefix.
+ * The keyspaces of a store: names and ids in the manifest, entries under a key prefix.
  *
- * <p>A drop durably deletes the range before the name, so a crash in between leaves the keyspace
- * empty, never full without a name. The commit leader refuses other writes to it from before that
- * delete on.
+ * <p>A drop durably deletes the range before the name: after a crash in between the keyspace is
+ * empty, never full without a name. The commit leader refuses other writes from before that delete
+ * on.
  *
- * <p>If removing the name fails, the manifest may lack it, and later writes would lose their
- * keyspace in a crash. So it stays dropped; dropping it again or opening its name continues the
- * removal.
+ * <p>If removing the name fails, the manifest may lack it, and a crash would lose later writes. So
+ * the keyspace stays dropped; dropping it again or opening its name continues the removal.
  *
  * <p>Thread safe.
  */
@@ -70,8 +68,8 @@ public final class KeyspaceCatalog {
   }
 
   /**
-   * The keyspace's name; null once everything in it is durably deleted, since callers take null as
-   * final.
+   * The keyspace's name; null, which callers take as final, once everything in it is durably
+   * deleted.
    *
    * @param guess the likely name; null or a wrong guess costs a walk
    */
@@ -101,12 +99,10 @@ public final class KeyspaceCatalog {
         : writes.maintain("cannot create a keyspace", () -> create(name));
   }
 
-  /** Removes a keyspace and its entries; does nothing if it is gone. */
   public void drop(int id) {
     writes.maintain("cannot drop a keyspace", () -> remove(id));
   }
 
-  /** Returns whether the keyspace was there. */
   private boolean remove(int id) {
     lock.lock();
     try {
@@ -152,7 +148,7 @@ public final class KeyspaceCatalog {
     }
   }
 
-  /** Refuses writes to a keyspace whose name and entries another edit removed. */
+  /** Refuses writes to a keyspace that another edit removed. */
   public void dropped(int id) {
     shut.add(id);
     shut.addEmptied(id);
@@ -168,7 +164,7 @@ public final class KeyspaceCatalog {
 
   /**
    * Throws if the store is closed or the keyspace was dropped before a snapshot at {@code
-   * sequence}. Older snapshots still see it.
+   * sequence}.
    */
   public void requirePresentAt(int id, long sequence) {
     live.get();
@@ -203,8 +199,8 @@ public final class KeyspaceCatalog {
   }
 
   /**
-   * Marks a restored store as changed: the next restore would drop the keyspace, which its source
-   * lacks, and creating one is not a write.
+   * Marks a restored store as changed: creating a keyspace is no write, and the next restore would
+   * drop it.
    */
   private VersionEdit changed(VersionEdit edit) {
     Restored restored = versions.current().history().restored();
@@ -214,7 +210,7 @@ public final class KeyspaceCatalog {
             new Restored(restored.source(), restored.since(), restored.until(), Restored.CHANGED));
   }
 
-  /** Applies an edit that changes the keyspaces; the caller excludes all other such edits. */
+  /** Applies an edit of the keyspaces; the caller excludes all others. */
   public void apply(VersionEdit edit) {
     failure.check();
     failure.guard(() -> versions.apply(edit));

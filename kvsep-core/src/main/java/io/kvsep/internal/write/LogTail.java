@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  * in advance. A segment ends in the log itself; the manifest seals it with the edit that moves the
  * replay position past it.
  *
- * <p>While a memtable waits for its flush, which syncs the log, large amounts of new log data are
- * synced in the background; otherwise the device idles while the table is built, and the flush and
- * later writers then wait for all of it.
+ * <p>While a memtable waits for its flush, which syncs the log, long unsynced parts are synced in
+ * the background. Otherwise the device idles while the table is built, and flush and writers then
+ * wait.
  *
  * <p>All methods are for the leader except {@link #sync}, {@link #durable}, {@link #applySealing}
  * and {@link #resume}.
@@ -61,25 +61,23 @@ public final class LogTail implements FlushLog {
   /** Also held while segments are created. */
   private final ReentrantLock lock = new ReentrantLock();
 
-  /** The next segment. Written under lock; the leader reads it unlocked as a hint. */
+  /** The next segment. Written under lock; read unlocked as a hint. */
   private volatile @Nullable Segment spare;
 
   /**
-   * A spare being removed. After a failed manifest edit the manifest may still hold it, and no
-   * later segment may be used until the removal succeeds: recovery would take this one for the
-   * last.
+   * A spare being removed. After a failed edit the manifest may still hold it, and no later segment
+   * may be used until the removal succeeds: recovery would take this one for the last.
    */
   @GuardedBy("lock")
   private @Nullable Segment leaving;
 
-  /** Ended but not yet sealed in the manifest. */
   @GuardedBy("lock")
   private final List<Segment> ended = new ArrayList<>();
 
   @GuardedBy("lock")
   private boolean closing;
 
-  /** The segment during which a spare was requested. Accessed only by the leader. */
+  /** The active segment when a spare was requested. Only for the leader. */
   private long spareAskedIn;
 
   public LogTail(
@@ -105,7 +103,7 @@ public final class LogTail implements FlushLog {
     return writer;
   }
 
-  /** Takes over the empty spare found at open; null for none. */
+  /** Takes over the empty spare found at open, if any. */
   public void resume(@Nullable Segment empty) throws IOException {
     lock.lock();
     try {
@@ -121,7 +119,7 @@ public final class LogTail implements FlushLog {
   /**
    * Prepares for a group.
    *
-   * @param newSegment whether to start a segment for it, see {@link #needsSegment}
+   * @param newSegment see {@link #needsSegment}
    */
   public void prepare(boolean newSegment) throws IOException {
     if (newSegment) {
@@ -131,15 +129,15 @@ public final class LogTail implements FlushLog {
   }
 
   /**
-   * Short while little is live: a file can be rewritten only after the log has left it, and takes
-   * up its full length until then. Longer if much is retained anyway.
+   * Short while little is live: a file takes its full length until the log has left it. Longer if
+   * much is retained anyway.
    */
   long segmentBytes(Version version) {
     long part = Math.max(retainedPart, version.liveBytes() / LIVE_BYTES_PER_SEGMENT_BYTE);
     return Math.min(segmentBytesMax, Math.max(SEGMENT_BYTES_MIN, part));
   }
 
-  /** Whether a group of this length needs a new segment, which may wait for syncs. */
+  /** Whether a group of this length needs a new segment, which may take syncs. */
   boolean needsSegment(long bytes, long segmentBytes) {
     return writer.needsNewSegment(bytes, segmentBytes);
   }
@@ -163,7 +161,7 @@ public final class LogTail implements FlushLog {
     return writer.durable();
   }
 
-  /** Discards the group; fails the store if recovery might find its remains. */
+  /** Discards the group. Fails the store if recovery might find its remains. */
   public void abort() {
     try {
       writer.abort();
@@ -172,7 +170,7 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Makes everything published durable. An I/O error fails the store. */
+  /** Syncs everything published. An I/O error fails the store. */
   @Override
   public void sync() {
     try {
@@ -189,7 +187,6 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Switches to a new segment at any length. */
   public void roll() {
     try {
       startSegment();
@@ -199,8 +196,8 @@ public final class LogTail implements FlushLog {
   }
 
   /**
-   * Applies an edit that moves the replay position and seals all ended segments with it: recovery
-   * would not find an unsealed one before that position.
+   * Applies an edit that moves the replay position, and seals all ended segments: recovery would
+   * not find an unsealed one before that position.
    */
   @Override
   public void applySealing(VersionEdit edit) {
@@ -216,7 +213,6 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  /** Seals all ended segments, for callers that need the complete files. */
   public void sealEnded() {
     lock.lock();
     try {
@@ -229,7 +225,7 @@ public final class LogTail implements FlushLog {
   }
 
   /**
-   * Ends the active segment, of which everything is flushed, so that nothing of it is replayed.
+   * Ends the active segment, which is flushed, so that nothing of it is replayed.
    *
    * @param dead whether to remove it: no table points into it
    */
@@ -278,8 +274,8 @@ public final class LogTail implements FlushLog {
   }
 
   /**
-   * Removes the spare, unless the active segment is abandoned: it may end with an end marker, and
-   * no later edit could seal it.
+   * Removes the spare, unless the active segment is abandoned: that may have an end marker, and no
+   * later edit could seal it.
    */
   public void dropSpare() {
     lock.lock();
@@ -316,7 +312,7 @@ public final class LogTail implements FlushLog {
       }
       Segment last = writer.active();
       if (last != null && writer.isAbandoned()) {
-        // No end marker fits after the remains; the manifest records the end.
+        // No end marker fits behind the remains; the manifest has the end.
         applySealingActive(
             new VersionEdit().sealSegment(last.id(), last.publishedEnd(), writer.lastSequence()));
       } else if (last != null) {
@@ -326,14 +322,13 @@ public final class LogTail implements FlushLog {
       spare = null;
       writer.switchTo(next);
     } catch (Error e) {
-      // The switch is incomplete: nothing may be appended to either segment.
+      // The switch is incomplete: neither segment may be appended to.
       throw failure.fail(e);
     } finally {
       lock.unlock();
     }
   }
 
-  /** Schedules a spare once per active segment; the leader can do without. */
   private void spareNeeded(Segment active) {
     if (spare != null || active.id() == spareAskedIn) {
       return;
@@ -363,7 +358,7 @@ public final class LogTail implements FlushLog {
         sync();
       }
     } catch (RuntimeException e) {
-      // The store failed and the next write reports it. The flag stays set to prevent retries.
+      // The store failed, which the next write reports. The flag prevents retries.
       return;
     }
     syncScheduled.set(false);
@@ -383,7 +378,7 @@ public final class LogTail implements FlushLog {
         spare = create();
       }
     } catch (IOException | RuntimeException e) {
-      // The leader retries when it needs a segment and reports the error.
+      // The leader retries when it needs a segment, and reports the error.
       return;
     } finally {
       lock.unlock();

@@ -16,8 +16,8 @@ import io.kvsep.internal.vlog.SegmentDirectory;
 import java.util.random.RandomGenerator;
 
 /**
- * Inserts committed frames into the memtable, and starts a new one when the active one is full.
- * Used by one thread at a time, the commit leader or recovery.
+ * Inserts committed frames into the memtable, and starts the next one. Used by the commit leader,
+ * or recovery.
  */
 public final class MemtableWriter implements AutoCloseable {
   /** What to do with a frame when no memtable can be flushed. */
@@ -67,12 +67,11 @@ public final class MemtableWriter implements AutoCloseable {
     return stalls;
   }
 
-  /** Log bytes that the active memtable covers. */
   long coveredLogBytes() {
     return coveredLogBytes;
   }
 
-  /** Starts a memtable for the next group. If that fails, the group is refused. */
+  /** Starts a memtable for the next group, which is refused if that fails. */
   void startMemtable() {
     switchMemtable(log.end());
   }
@@ -82,7 +81,6 @@ public final class MemtableWriter implements AutoCloseable {
     switchMemtable(logStart, WhenStuck.REFUSE);
   }
 
-  /** Inserts the records of a frame that is in the log. */
   void insert(Frame frame) {
     entries.over(frame, directory);
     insertAll(entries, WhenStuck.WAIT);
@@ -93,23 +91,19 @@ public final class MemtableWriter implements AutoCloseable {
     coveredLogBytes += frame.length();
   }
 
-  /** Inserts the entries of a frame found by recovery. */
   public void replay(FrameEntryReader source) {
     insertAll(source, WhenStuck.GIVE_UP);
   }
 
   /**
-   * Ends waits for failing flushes: close waits for writers, and only close may help. The rest of a
-   * frame then takes all memtables it needs.
+   * Ends waits for failing flushes, as close waits for writers and only close may help. The rest of
+   * a frame then takes all memtables it needs.
    */
   public void endWaits() {
     closing = true;
   }
 
-  /**
-   * Inserts the entries of one frame. A frame may fill several memtables; it is replayed whole
-   * until all are flushed.
-   */
+  /** A frame may fill several memtables; it is replayed whole until all are flushed. */
   private void insertAll(FrameEntryReader source, WhenStuck whenStuck) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
       while (!live.get().active().insert(entry, splice)) {
@@ -121,7 +115,6 @@ public final class MemtableWriter implements AutoCloseable {
     }
   }
 
-  /** The store's first memtable, for entries from {@code logStart} on. */
   public Memtable firstMemtable(LogPosition logStart) {
     return new Memtable(ledger, shape.memtables().bytes(), logStart, random.nextLong());
   }
@@ -132,8 +125,8 @@ public final class MemtableWriter implements AutoCloseable {
   }
 
   /**
-   * If flushes fail, a commit that must not fail takes one memtable beyond the limit before it
-   * waits; a small excess over the estimate needs no more. A read-only store keeps all memtables.
+   * While flushes fail, a commit that must not fail takes one memtable beyond the limit before it
+   * waits: enough for a small excess over the estimate. A read-only store keeps all memtables.
    */
   private void switchMemtable(LogPosition logStart, WhenStuck whenStuck) {
     if (readOnly) {
@@ -167,8 +160,8 @@ public final class MemtableWriter implements AutoCloseable {
           break;
         }
         if (whenStuck != WhenStuck.REFUSE && error != null && error != tried) {
-          // The failure may be a missing thread, so use this one: once per background attempt,
-          // since each may fill a full disk again.
+          // The failure may be a missing thread, so this one tries: once per background attempt,
+          // since each may fill the disk again.
           background.flushWaiting();
           tried = background.flushError();
           continue;

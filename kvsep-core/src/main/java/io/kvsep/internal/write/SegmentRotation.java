@@ -15,10 +15,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Ends the active segment before it is full, so that its space can be reclaimed. Every call
- * excludes writers.
- */
+/** Ends the active segment before it is full, to reclaim its space. Every call excludes writers. */
 public final class SegmentRotation implements ActiveSegment {
   /** Ticks without a commit until the store is quiet. */
   private static final int QUIET_TICKS = 20;
@@ -29,8 +26,8 @@ public final class SegmentRotation implements ActiveSegment {
   private static final long FLUSHED_BYTES_MIN = 1 << 20;
 
   /**
-   * If less than this part of the unflushed bytes was written recently, filling the memtable would
-   * take minutes.
+   * With less than this part of the unflushed bytes written recently, filling the memtable takes
+   * minutes.
    */
   private static final int TRICKLE_PARTS = 64;
 
@@ -70,10 +67,8 @@ public final class SegmentRotation implements ActiveSegment {
   }
 
   /**
-   * Flushes the memtable after a while of no or few writes; only a flush shows which entries are
-   * garbage. Called by the timer.
-   *
-   * @param commits commits so far
+   * Flushes the memtable after few writes, because only a flush shows what is garbage. Called by
+   * the timer.
    */
   public void tick(long commits) {
     quietTicks = commits == commitsAtTick ? quietTicks + 1 : 0;
@@ -111,8 +106,8 @@ public final class SegmentRotation implements ActiveSegment {
   }
 
   /**
-   * Drops the active segment if everything is flushed and no table points into it, e.g. if all
-   * values are inline; otherwise it would remain until full. Not if the log is retained.
+   * Drops the active segment if everything is flushed and no table points into it, as with inline
+   * values. Not if the log is retained.
    */
   public void dropDead() {
     if (retains) {
@@ -133,7 +128,7 @@ public final class SegmentRotation implements ActiveSegment {
     pipeline.exclusively(() -> seal(garbageBytesMin));
   }
 
-  /** Seals the active segment if everything is flushed and this much of it is live. */
+  /** Seals the active segment if it is flushed and this much of it is live. */
   public void sealWithLive(long liveBytesMin) {
     pipeline.exclusively(
         () -> {
@@ -152,8 +147,8 @@ public final class SegmentRotation implements ActiveSegment {
   }
 
   /**
-   * A version whose sealed files hold everything committed before the call and nothing later; not
-   * all of it is synced. The caller releases it.
+   * A version whose sealed files hold everything committed before the call, not all synced, and
+   * nothing later. The caller releases it.
    */
   public Version endSegment() {
     AtomicReference<@Nullable Version> held = new AtomicReference<>();

@@ -27,18 +27,17 @@ import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The write half of an engine: checks limits, encodes on the caller's thread and passes writes to
- * the commit pipeline. Thread safe. Each call occupies a slot, which holds its commit buffers and
- * which close waits for.
+ * The write half of an engine: checks limits, encodes on the caller's thread and commits through
+ * the pipeline. Each call occupies a slot, which holds its buffers and which close waits for.
+ * Thread safe.
  */
 public final class StoreWrites {
-  /** Instead of a sequence number: something read has changed, nothing was written. */
+  /** Instead of a sequence number: something read has changed. */
   public static final long CONFLICT = -1;
 
   private static final long STREAMED_BYTES_MIN = 1 << 20;
   private static final long STREAMED_RECORD_BYTES_MIN = 4 << 10;
 
-  /** Work on the store that may fail with an I/O error. */
   public interface Work<T extends @Nullable Object> {
     T run() throws IOException;
   }
@@ -96,7 +95,7 @@ public final class StoreWrites {
     commitSingle(keyspace, Tag.DELETE, key, null, 0);
   }
 
-  /** Deletes [{@code from}, {@code to}); an empty or reversed range deletes nothing. */
+  /** Deletes [{@code from}, {@code to}), nothing if that is empty or reversed. */
   public void deleteRange(int keyspace, byte[] from, byte[] to) {
     WriteBuffer.checkBoundLength(from);
     WriteBuffer.checkBoundLength(to);
@@ -107,7 +106,7 @@ public final class StoreWrites {
     commitSingle(keyspace, Tag.RANGE_DELETE, from, Keyspaces.storedKey(keyspace, to), 0);
   }
 
-  /** Deletes all entries of a keyspace being dropped; durable on return. */
+  /** Deletes all entries of a keyspace being dropped, durably. */
   void deleteAll(int keyspace) {
     WriteRequest request = begin(/* withSync= */ true);
     try {
@@ -122,8 +121,8 @@ public final class StoreWrites {
   }
 
   /**
-   * Allocates nothing, unless the thread must check {@link DeferredPageFaults} or the entry exceeds
-   * the commit buffers.
+   * Allocates nothing, unless {@link DeferredPageFaults} must be checked or the entry exceeds the
+   * commit buffers.
    */
   public void put(int keyspace, BytesStore<?, ?> key, BytesStore<?, ?> value) {
     long keyLength = key.readRemaining();
@@ -150,7 +149,7 @@ public final class StoreWrites {
   }
 
   /**
-   * Writes atomically; {@code sync} overrides the store's setting unless null.
+   * Writes atomically; {@code sync} overrides the setting unless null.
    *
    * @return the last entry's sequence number, 0 if empty; numbers are consecutive
    */
@@ -158,7 +157,7 @@ public final class StoreWrites {
     return write(buffer, sync == null ? config.sync().commits() : sync, /* syncNanos= */ 0);
   }
 
-  /** Writes atomically; synced within {@code syncNanos} at the latest. */
+  /** Writes atomically; syncs within {@code syncNanos}. */
   public void writeSyncedWithin(WriteBuffer buffer, long syncNanos) {
     write(buffer, CommitSync.INTERVAL, syncNanos);
   }
@@ -202,7 +201,7 @@ public final class StoreWrites {
   }
 
   /**
-   * Writes atomically if nothing read before has changed.
+   * Writes atomically if nothing read has changed.
    *
    * @param keyspaces those written to, except the default one
    * @param check knows what was read; null if nothing was
@@ -228,8 +227,8 @@ public final class StoreWrites {
   }
 
   /**
-   * Puts {@code value}, or deletes the key if null, if the key's value is {@code expected}; null
-   * means absent. Returns whether it did.
+   * Puts {@code value} if the key's value is {@code expected}; null means absent. Returns whether
+   * it did.
    */
   public boolean compareAndSet(
       int keyspace, byte[] key, byte @Nullable [] expected, byte @Nullable [] value) {
@@ -256,7 +255,7 @@ public final class StoreWrites {
       request.keyspace = keyspace;
       CounterStep step = new CounterStep(reads, keyspace, key, delta);
       request.condition = step;
-      // As long as the leader's frame; groups are built by length.
+      // As long as the leader's frame, because groups are built by length.
       step.encode(request, 0);
       pipeline.commit(request);
       return step.sum();
@@ -274,8 +273,8 @@ public final class StoreWrites {
 
   /**
    * Whether to encode a frame while writing it even if it fits into memory: beyond a core's cache
-   * it would pass through memory twice more. For short records that is cheaper than reading them
-   * back for the memtable; compression is better done by each writer.
+   * it would pass through memory twice more. With short records that is cheaper than reading them
+   * back; compression is better done by each writer.
    */
   private boolean isStreamed(long frameBytes, int recordCount) {
     return frameBytes >= STREAMED_BYTES_MIN
@@ -301,7 +300,6 @@ public final class StoreWrites {
     }
   }
 
-  /** Refuses later calls and waits for those in progress. */
   public void close() {
     closed = true;
     pipeline.close();
@@ -335,7 +333,7 @@ public final class StoreWrites {
   }
 
   /**
-   * Runs a call that changes the store other than by a write. Close waits for its end.
+   * Runs a call that changes the store other than by a write; close waits for it.
    *
    * @param failed what an I/O error means
    */
@@ -361,7 +359,6 @@ public final class StoreWrites {
     }
   }
 
-  /** Begins a call that writes; close waits for its end. */
   private EpochSlot<WriteRequest> enter() {
     EpochSlot<WriteRequest> slot = enterToRead();
     if (readOnly) {
@@ -371,7 +368,7 @@ public final class StoreWrites {
     return slot;
   }
 
-  /** Whether the calling thread is in a call that close waits for. */
+  /** Whether the thread is in a call that close waits for. */
   public boolean isInside() {
     return slots.isInside();
   }
@@ -388,7 +385,7 @@ public final class StoreWrites {
 
   /**
    * Raises an earlier page fault of this thread, e.g. through a value view. During a write it would
-   * fail the store, and during epoch entry the slot would never be left.
+   * fail the store; during epoch entry it would leave the slot occupied.
    */
   private void requirePagesRead() {
     if (DeferredPageFaults.areExpected()) {

@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The writes of a batch in order, copied into a few heap arrays: no object per entry, and growth
- * moves nothing. Not thread safe.
+ * The writes of a batch in order, in a few heap arrays: no object per entry, and growth moves
+ * nothing. Not thread safe.
  *
  * <pre>
  * record in a chunk: kind u8, keyspace i32, keyLength i32, valueLength i32, timeToLiveMillis i64,
@@ -88,7 +88,7 @@ public final class WriteBuffer {
     }
   }
 
-  /** The keyspaces written to, except the default one, which always exists. */
+  /** The keyspaces written to, but for the default one. */
   Set<Integer> keyspaces() {
     return keyspaces;
   }
@@ -97,12 +97,10 @@ public final class WriteBuffer {
     return count;
   }
 
-  /** Bytes of all user keys and values. */
   public long payloadBytes() {
     return payloadBytes;
   }
 
-  /** Removes the writes and keeps their memory. */
   public void clear() {
     count = 0;
     payloadBytes = 0;
@@ -139,7 +137,7 @@ public final class WriteBuffer {
       throw new LimitExceededException(
           "the batch would have " + framed + " bytes, the limit is " + bytesMax);
     }
-    // Before anything is counted: an Error here leaves the batch as it was.
+    // First: an Error here leaves the batch as it was.
     Chunk chunk = chunkFor((long) HEADER_BYTES + key.length + value.length);
     note(keyspace);
     byte[] target = chunk.bytes;
@@ -158,7 +156,7 @@ public final class WriteBuffer {
     count++;
   }
 
-  /** Once per run of writes to a keyspace, so that most writes allocate nothing. */
+  /** Once per run of writes to a keyspace: most writes allocate nothing. */
   private void note(int keyspace) {
     if (keyspace != lastKeyspace) {
       if (keyspace != Keyspaces.DEFAULT) {

@@ -18,8 +18,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One write in the commit pipeline, reused from write to write. Owned by the writing thread until
- * submitted, by its group's leader until completed, then by the writing thread again.
+ * One write in the commit pipeline, reused. Owned by the writing thread, but from submission to
+ * completion by its group's leader.
  */
 public final class WriteRequest implements SlotContext {
   private enum State {
@@ -36,22 +36,17 @@ public final class WriteRequest implements SlotContext {
 
   private final ScratchBudget.Share memory;
 
-  /** Whether to sync before acknowledging. */
   boolean sync;
 
-  /** Whether the write may block. */
   boolean mayWait;
 
-  /** The keyspace of a single record. */
   int keyspace;
 
-  /** The keyspaces of a batch. */
   Set<Integer> keyspaces = Set.of();
 
   /** Deletes everything in a keyspace being dropped. */
   boolean dropsKeyspace;
 
-  /** Null for none. */
   @Nullable CommitCondition condition;
 
   /** False if the condition did not hold or the write would have blocked. */
@@ -87,10 +82,9 @@ public final class WriteRequest implements SlotContext {
   }
 
   /**
-   * Waits until the write is committed or this thread is to lead.
+   * Waits until the write is committed or this thread is to lead; returns whether to lead.
    *
    * @param looks spins before parking
-   * @return whether to lead
    */
   boolean awaitTurn(int looks) {
     for (int i = 0; i < looks && state == State.WAITING; i++) {
@@ -113,7 +107,7 @@ public final class WriteRequest implements SlotContext {
     wake(thread);
   }
 
-  /** Ends the write; its thread then throws the recorded error, if any. */
+  /** Ends the write; its thread then throws any error. */
   void complete() {
     Thread thread = writer;
     state = State.DONE;
@@ -122,7 +116,7 @@ public final class WriteRequest implements SlotContext {
     }
   }
 
-  /** Waking a virtual thread of Java 21 may need memory; the others must be woken all the same. */
+  /** Waking a virtual thread of Java 21 may need memory; the others must still be woken. */
   private static void wake(@Nullable Thread thread) {
     try {
       LockSupport.unpark(thread);
@@ -136,12 +130,11 @@ public final class WriteRequest implements SlotContext {
     error = cause;
   }
 
-  /** The slot that the writing thread occupies. */
   EpochSlot<WriteRequest> slot() {
     return Objects.requireNonNull(slot);
   }
 
-  /** Marks the write committed; without an outcome it does not count as such. */
+  /** Marks the write committed. */
   void settle() {
     settled = true;
   }
@@ -152,12 +145,12 @@ public final class WriteRequest implements SlotContext {
     settled = true;
   }
 
-  /** Number of the last record; a frame's numbers are consecutive. Valid once committed. */
+  /** Number of the last record; valid once committed. A frame's numbers are consecutive. */
   long lastSequence() {
     return frame.firstSequence() + frame.recordCount() - 1;
   }
 
-  /** Throws the recorded error, or the store's failure if an Error ended the leader. */
+  /** Throws the error, or the store's failure if an Error ended the leader. */
   void throwIfFailed(FailureState failure) {
     if (error instanceof RuntimeException exception) {
       throw exception;
@@ -176,10 +169,7 @@ public final class WriteRequest implements SlotContext {
     return memory.take(2 * frameBytes);
   }
 
-  /**
-   * Drops references and trims buffers. Returns false if other slots keep too much for this one to
-   * keep its memory.
-   */
+  /** Drops references and trims buffers. Returns false if other slots keep too much memory. */
   boolean forget() {
     single.forget();
     condition = null;
@@ -197,7 +187,6 @@ public final class WriteRequest implements SlotContext {
     return kept;
   }
 
-  /** Frees what was kept for the next write. */
   void giveBack() {
     frame.close();
     memory.giveBack();

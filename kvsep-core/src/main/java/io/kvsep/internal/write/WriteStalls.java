@@ -9,10 +9,7 @@ import io.kvsep.internal.view.ReadState;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Counts and records write stalls. Stalls begin and end on one thread at a time without overlap;
- * any thread may read the sums.
- */
+/** Counts and records write stalls, which do not overlap. Any thread may read the sums. */
 public final class WriteStalls {
   enum Cause {
     MEMTABLES_FULL("memtables full"),
