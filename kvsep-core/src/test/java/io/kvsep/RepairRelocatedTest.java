@@ -14,6 +14,7 @@ import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -264,7 +265,12 @@ final class RepairRelocatedTest {
     }
     store.compact();
     TreeSet<String> before = logFiles();
-    String deletes = before.last();
+    String deletes =
+        store.segments().stream()
+            .filter(file -> !file.relocated())
+            .map(SegmentStats::file)
+            .max(Comparator.naturalOrder())
+            .orElseThrow();
     store.reclaim();
     before.remove(deletes);
     assertTrue(logFiles().containsAll(before), "also the file of the newer values");

@@ -173,7 +173,8 @@ final class UnreadableCompactionTest {
 
     List<String> left = List.copyOf(device.unreadable);
     assertEquals(left, engine.stats().reclaim().damagedFiles(), "left alone");
-    assertTrue(levelZero() < Engines.TINY.levelZero().stopTables(), "tables in level 0: " + levelZero());
+    assertTrue(
+        levelZero() < Engines.TINY.levelZero().stopTables(), "tables in level 0: " + levelZero());
     engine.flush();
     assertEquals(0, unreadableKeys(), "all have newer values");
     assertThrows(StorageException.class, engine::compact);
@@ -199,7 +200,8 @@ final class UnreadableCompactionTest {
       IntStream.range(0, TICKS).forEach(n -> pass());
     }
 
-    assertTrue(levelZero() < Engines.TINY.levelZero().stopTables(), "tables in level 0: " + levelZero());
+    assertTrue(
+        levelZero() < Engines.TINY.levelZero().stopTables(), "tables in level 0: " + levelZero());
     assertEquals(refused, device.refusals);
     reopen();
     engine.compact();
