@@ -10,97 +10,45 @@ import (
 )
 
 const (
-	// badgerInlineMax: longer values go to the value log, shorter ones into the tables. It is what
-	// kvsep does by default; Badger's own default, 1 MiB, rewrites values in every compaction.
-	badgerInlineMax = 256
 	// badgerDiscardRatio is what the documentation of RunValueLogGC recommends.
 	badgerDiscardRatio = 0.5
-	// badgerProcs is what Badger's documentation recommends for GOMAXPROCS, so that many reads wait
-	// for the disk at a time.
-	badgerProcs = 128
-	// badgerPrefetch is how many values iterators read ahead by default, each in a goroutine.
-	badgerPrefetch = 100
-	badgerFlatten  = 2
+	badgerFlatten      = 2
 )
 
 var badgerEngine = engine{
 	name:   "badger",
 	module: "github.com/dgraph-io/badger/v4",
 	settings: func(c *command) []string {
-		return badgerSettingsOf(c).words()
+		return c.settings(fmt.Sprintf("block_cache_mib=%d", c.cacheBytes>>20))
 	},
 	open: openBadger,
 }
 
-// badgerSettings are those that depend on the run. Many goroutines and reading ahead pay only when
-// values come from the disk: otherwise they cost more than the reads.
-type badgerSettings struct {
-	inlineMax  int64
-	cacheMiB   int64
-	vlogMiB    int64
-	procs      int
-	prefetch   int
-	flatten    int
-	compactEnd bool
-}
-
-func badgerSettingsOf(c *command) badgerSettings {
-	procs, prefetch := runtime.NumCPU(), 0
-	if c.exceedsMemory() {
-		procs, prefetch = badgerProcs, badgerPrefetch
-	}
-	if c.data.longestValue() < badgerInlineMax {
-		prefetch = 0
-	}
-	return badgerSettings{
-		inlineMax: c.tuning.number("inline-max", badgerInlineMax),
-		// Its documentation wants no cache without compression: it then costs more than it saves.
-		cacheMiB:   c.tuning.number("cache-mib", 0),
-		vlogMiB:    c.tuning.number("vlog-mib", 0),
-		procs:      int(c.tuning.number("procs", int64(procs))),
-		prefetch:   int(c.tuning.number("prefetch", int64(prefetch))),
-		flatten:    int(c.tuning.number("flatten", badgerFlatten)),
-		compactEnd: c.tuning.flag("compact-on-close", true),
-	}
-}
-
-func (b badgerSettings) words() []string {
-	return []string{
-		fmt.Sprintf("value-threshold=%d", b.inlineMax), "compression=none",
-		fmt.Sprintf("block-cache=%dMiB", b.cacheMiB), "cache=page-cache",
-		fmt.Sprintf("prefetch=%d", b.prefetch), fmt.Sprintf("GOMAXPROCS=%d", b.procs),
-		"versions=1", "detect-conflicts=no", "compact-L0-on-close", "batches=WriteBatch",
-		"sync=SyncWrites", "get=one-transaction-a-thread",
-		fmt.Sprintf("gc=RunValueLogGC(%v)", badgerDiscardRatio), "settle=Flatten+gc",
-	}
-}
-
 type badgerStore struct {
 	db       *badger.DB
-	settings badgerSettings
+	prefetch int
 }
 
 func openBadger(c *command, d durability) (store, error) {
-	settings := badgerSettingsOf(c)
-	runtime.GOMAXPROCS(settings.procs)
 	chosen := badger.DefaultOptions(c.dir).
 		WithSyncWrites(d == durabilitySync).
-		WithNumVersionsToKeep(1).
-		WithDetectConflicts(false).
-		WithCompression(options.None).
-		WithBlockCacheSize(settings.cacheMiB << 20).
-		WithValueThreshold(settings.inlineMax).
-		WithCompactL0OnClose(settings.compactEnd).
-		WithMetricsEnabled(false).
+		WithBlockCacheSize(c.cacheBytes).
 		WithLogger(nil)
-	if settings.vlogMiB > 0 {
-		chosen = chosen.WithValueLogFileSize(settings.vlogMiB << 20)
-	}
+	c.tuning.number("badger.block_cache_mib", func(n int64) { chosen.BlockCacheSize = n << 20 })
+	c.tuning.number("badger.compact_on_close", func(n int64) { chosen.CompactL0OnClose = n != 0 })
+	c.tuning.number("badger.compression", func(n int64) { chosen.Compression = options.CompressionType(n) })
+	c.tuning.number("badger.detect_conflicts", func(n int64) { chosen.DetectConflicts = n != 0 })
+	c.tuning.number("badger.metrics", func(n int64) { chosen.MetricsEnabled = n != 0 })
+	c.tuning.number("badger.value_threshold", func(n int64) { chosen.ValueThreshold = n })
+	c.tuning.number("badger.vlog_mib", func(n int64) { chosen.ValueLogFileSize = n << 20 })
+	c.tuning.number("badger.procs", func(n int64) { runtime.GOMAXPROCS(int(n)) })
+	prefetch := badger.DefaultIteratorOptions.PrefetchSize
+	c.tuning.number("badger.prefetch", func(n int64) { prefetch = int(n) })
 	db, err := badger.Open(chosen)
 	if err != nil {
 		return nil, err
 	}
-	return &badgerStore{db, settings}, nil
+	return &badgerStore{db, prefetch}, nil
 }
 
 // write is one transaction, or several where Badger says that one would be too big.
@@ -128,7 +76,7 @@ func (s *badgerStore) get(key, target []byte) ([]byte, error) {
 }
 
 func (s *badgerStore) reader() (reader, error) {
-	return &badgerReader{s.db.NewTransaction(false), s.settings.prefetch}, nil
+	return &badgerReader{s.db.NewTransaction(false), s.prefetch}, nil
 }
 
 func (s *badgerStore) collect() (bool, error) {
@@ -140,10 +88,8 @@ func (s *badgerStore) collect() (bool, error) {
 }
 
 func (s *badgerStore) settle() error {
-	if s.settings.flatten > 0 {
-		if err := s.db.Flatten(s.settings.flatten); err != nil {
-			return err
-		}
+	if err := s.db.Flatten(badgerFlatten); err != nil {
+		return err
 	}
 	for {
 		more, err := s.collect()

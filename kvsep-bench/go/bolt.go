@@ -7,15 +7,6 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-const (
-	// boltMapBytes is more than any store of a run, so that the file is mapped once: growing the map
-	// waits for all readers. It takes address space, not memory.
-	boltMapBytes = 1 << 38
-	// boltBatchDelayMicros is how long a put waits for others before the batch is written without them. All
-	// syncing threads wait for the same transaction, so the batch is full before that as a rule.
-	boltBatchDelayMicros = 1000
-)
-
 var boltBucket = []byte("entries")
 
 var boltEngine = engine{
@@ -25,12 +16,12 @@ var boltEngine = engine{
 	open:     openBolt,
 }
 
-func boltSettings(*command) []string {
-	return []string{
-		"freelist=hashmap", "no-freelist-sync", "no-grow-sync-unless-synced",
-		"initial-mmap=256GiB", "fill-percent=0.5", "cache=page-cache", "none-and-async=NoSync",
-		"sync=Batch-of-16", "batches=Update", "get=one-transaction-a-thread", "settle=Sync",
+func boltSettings(c *command) []string {
+	if c.durability == durabilitySync {
+		return c.settings("puts=Batch")
 	}
+	// Without a sync of each transaction; the file grows without one, too.
+	return c.settings("no_sync", "no_grow_sync")
 }
 
 // boltStore is one bucket of a bbolt file. It has no log: what is not synced is in the file system's
@@ -40,21 +31,27 @@ type boltStore struct {
 }
 
 func openBolt(c *command, d durability) (store, error) {
-	synced := d == durabilitySync
-	db, err := bbolt.Open(filepath.Join(c.dir, "bbolt.db"), 0o644, &bbolt.Options{
-		NoSync: !synced,
-		// Without it a synced file that grows is not safe on ext4, as its documentation says.
-		NoGrowSync:      !synced,
-		NoFreelistSync:  c.tuning.flag("no-freelist-sync", true),
-		NoStatistics:    true,
-		FreelistType:    bbolt.FreelistMapType,
-		InitialMmapSize: boltMapBytes,
+	chosen := *bbolt.DefaultOptions
+	chosen.NoSync = d != durabilitySync
+	// A synced file that grows unsynced is not safe on ext4, as the documentation says.
+	chosen.NoGrowSync = chosen.NoSync
+	c.tuning.number("bbolt.freelist_map", func(n int64) {
+		if n != 0 {
+			chosen.FreelistType = bbolt.FreelistMapType
+		}
 	})
+	c.tuning.number("bbolt.freelist_sync", func(n int64) { chosen.NoFreelistSync = n == 0 })
+	// More than any store of a run, so that the file is mapped once: growing the map waits for all
+	// readers. It takes address space, not memory.
+	c.tuning.number("bbolt.mmap_gib", func(n int64) { chosen.InitialMmapSize = int(n << 30) })
+	c.tuning.number("bbolt.statistics", func(n int64) { chosen.NoStatistics = n == 0 })
+	db, err := bbolt.Open(filepath.Join(c.dir, "bbolt.db"), 0o644, &chosen)
 	if err != nil {
 		return nil, err
 	}
-	db.MaxBatchSize = int(c.tuning.number("batch-size", syncThreads))
-	db.MaxBatchDelay = time.Duration(c.tuning.number("batch-delay-micros", boltBatchDelayMicros)) * time.Microsecond
+	// A put that shares a transaction waits for the batch to be full, or for the delay.
+	c.tuning.number("bbolt.batch", func(n int64) { db.MaxBatchSize = int(n) })
+	c.tuning.number("bbolt.batch_delay_us", func(n int64) { db.MaxBatchDelay = time.Duration(n) * time.Microsecond })
 	err = db.Update(func(tx *bbolt.Tx) error {
 		_, err := tx.CreateBucketIfNotExists(boltBucket)
 		return err

@@ -37,6 +37,11 @@ type command struct {
 	tuning     tuning
 }
 
+// settings are what is set for every row of an engine, the tuning, and the durability.
+func (c *command) settings(always ...string) []string {
+	return append(append(always, c.tuning.words()...), "durability="+string(c.durability))
+}
+
 func (c *command) asks(workload string) bool {
 	return slices.Contains(c.workloads, workload)
 }

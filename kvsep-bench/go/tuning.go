@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// tuning are settings of an engine by name, in place of those chosen for it, to find out which of its
-// alternatives is the faster one.
+// tuning are options of an engine other than its defaults, by name.
 type tuning map[string]int64
 
 // parseTuning takes name=number,name=number.
@@ -27,16 +28,18 @@ func parseTuning(words string) (tuning, error) {
 	return t, nil
 }
 
-func (t tuning) number(name string, chosen int64) int64 {
+// number passes the value to option if it has one.
+func (t tuning) number(name string, option func(int64)) {
 	if number, tuned := t[name]; tuned {
-		return number
+		option(number)
 	}
-	return chosen
 }
 
-func (t tuning) flag(name string, chosen bool) bool {
-	if number, tuned := t[name]; tuned {
-		return number != 0
+// words are the options in the order of their names.
+func (t tuning) words() []string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		words = append(words, fmt.Sprintf("%s=%d", name, t[name]))
 	}
-	return chosen
+	return words
 }

@@ -85,8 +85,9 @@ public final class Bench {
       compare   kvsep, RocksDB, LMDB and others in turns, each in a process of its own: loads,
                 reads, walks, single puts, overwrites; prints medians
                 (see docs/internals/bench-protocol.md)
-        --engines E,E,..         kvsep kvsep-unverified rocksdb rocksdb-blob lmdb lmdb-writemap
-                                 mvstore xodus badger bbolt       (all but kvsep-unverified)
+        --engines E,E,..         kvsep rocksdb rocksdb-blob lmdb mvstore xodus badger bbolt, with
+                                 their default options; each with -tuned behind its name, with
+                                 better ones; kvsep-unverified   (all but kvsep-unverified)
         --sets S,S,..            128, 1024, 16384, alternating, LENGTH:ENTRIES (the first four)
         --scale F                times 3 M x 128 B, 1 M x 1 KiB, 80 k x 16 KiB, 300 x 64 kB and
                                  2,932 kB alternating             (1)
@@ -106,7 +107,7 @@ public final class Bench {
         --csv FILE               every figure of every round
         --charts DIR             the medians as pictures
         --go-dir DIR             the program for badger and bbolt (kvsep-bench/go)
-        --tune NAME=VALUE,..     other settings of the engines of the JVM, to find the best
+        --tune NAME=VALUE,..     other options of the tuned rows, to find the best
         --dir D                  in which a directory for the stores is made, and removed at the
                                  end                            (that of the system for such)
       kill      kills processes that write into one store, at random moments and at certain points,

@@ -20,7 +20,7 @@ final class ChartLayout {
   private static final int PANEL_HEAD = 34;
   private static final int BAR = 17;
   private static final int BAR_STEP = 22;
-  private static final int NAME_WIDTH = 88;
+  private static final int NAME_WIDTH = 116;
   private static final int PANEL_WIDTH = (WIDTH - 2 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS;
   private static final double LABEL_GAP = 6;
   private static final String LESS = "less is better";

@@ -48,9 +48,9 @@ public final class CompareCommand {
     try (Cleanup removal = Cleanup.of(() -> Directories.remove(directory));
         MemoryGroup group = MemoryGroup.of(options.memoryLimitBytes())) {
       Path program =
-          Collections.disjoint(options.engines(), Engines.GO)
-              ? null
-              : GoProgram.build(options.goDirectory(), directory);
+          options.engines().stream().anyMatch(Engines::isGo)
+              ? GoProgram.build(options.goDirectory(), directory)
+              : null;
       new CompareCommand(options, program, group).run(directory);
     }
   }
@@ -72,7 +72,7 @@ public final class CompareCommand {
   private void run(Path directory) {
     List<String> running = new ArrayList<>(options.engines());
     if (goProgram == null) {
-      running.removeAll(Engines.GO);
+      running.removeIf(Engines::isGo);
     }
     for (int round = 1; round <= options.rounds(); round++) {
       for (CompareOptions.DataSet set : options.sets()) {
@@ -95,7 +95,7 @@ public final class CompareCommand {
     engines.forEach(
         (name, about) ->
             System.out.printf(
-                Locale.ROOT, "%-13s %s  %s%n", name, about.version(), about.settings()));
+                Locale.ROOT, "%-19s %s  %s%n", name, about.version(), about.settings()));
     failures.forEach(System.out::println);
     if (options.charts() != null) {
       Path csv = options.csv() == null ? directory.resolve("figures.csv") : options.csv();
@@ -162,15 +162,14 @@ public final class CompareCommand {
     if (group != null) {
       command.addAll(group.prefix());
     }
-    boolean go = Engines.GO.contains(engine);
-    if (go && goProgram != null) {
+    if (Engines.isGo(engine) && goProgram != null) {
       command.add(goProgram.toString());
     } else {
       command.addAll(java(engine, options.cacheMebibytes()));
     }
     command.addAll(
         new ChildOptions(
-                engine,
+                Engines.engine(engine),
                 store,
                 set.entries(),
                 set.valueBytes(),
@@ -185,9 +184,15 @@ public final class CompareCommand {
                 options.seed() + round,
                 options.workloads(),
                 options.rests(),
-                go ? Tuning.parse(null) : options.tuning())
+                tuning(engine, set))
             .words());
     return command;
+  }
+
+  /** What {@code --tune} says is for tuned rows alone. */
+  private Tuning tuning(String row, CompareOptions.DataSet set) {
+    Tuning tuning = Engines.tuning(row, 2 * set.rawBytes() < options.memoryBytes());
+    return Engines.isTuned(row) ? tuning.with(options.tuning(), Engines.engine(row)) : tuning;
   }
 
   /**
@@ -200,7 +205,6 @@ public final class CompareCommand {
         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
         "-Xmx" + heap + "m",
         "-XX:+UseG1GC",
-        "-Dlmdbjava.disable.checks=true",
         "-Dsun.misc.unsafe.memory.access=allow",
         "--enable-native-access=ALL-UNNAMED",
         "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",

@@ -36,16 +36,23 @@ record CompareOptions(
    * @param name as in the CSV file
    * @param valueBytes as in the child's option
    */
-  record DataSet(String name, long entries, String valueBytes) {}
+  record DataSet(String name, long entries, String valueBytes) {
+    long rawBytes() {
+      return Entries.of(entries, valueBytes).rawBytes();
+    }
+  }
+
+  /** What a child may use, file cache included. */
+  long memoryBytes() {
+    long machine = ProcessStatus.memoryBytes();
+    return memoryLimitBytes == 0 ? machine : Math.min(machine, memoryLimitBytes);
+  }
 
   static CompareOptions parse(List<String> words) {
     Arguments arguments = Arguments.parse(words, Set.of());
     double scale = scale(arguments.text("scale"));
-    List<String> all = new ArrayList<>(Engines.JAVA);
-    all.addAll(Engines.GO);
-    List<String> usual = new ArrayList<>(all);
-    usual.removeIf(Engines::isVariant);
-    List<String> engines = list(arguments.text("engines"), usual);
+    List<String> all = Engines.rows();
+    List<String> engines = list(arguments.text("engines"), Engines.usualRows());
     for (String engine : engines) {
       if (!all.contains(engine)) {
         throw new UsageException("--engines must be of " + String.join(", ", all) + ": " + engine);

@@ -8,48 +8,32 @@ import io.kvsep.ScanOptions;
 import io.kvsep.StoreStats;
 import io.kvsep.ValueCompression;
 import io.kvsep.WriteBatch;
-import io.kvsep.bench.UsageException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.List;
-import net.openhft.chronicle.bytes.Bytes;
-import org.jspecify.annotations.Nullable;
+import java.util.Locale;
 
-/** kvsep, with or without verification of value checksums on reads. */
+/** kvsep. */
 final class KvsepEngine implements Engine {
   private final KvStore store;
-  private final String get;
   private final int valueBytesMax;
   private final String settings;
   private long deviceBytes = -1;
 
-  KvsepEngine(EngineOptions options, boolean verifyValues) {
-    String compression = options.tuning().text("kvsep.compression", "none");
-    KvOptions opened =
+  KvsepEngine(EngineOptions options) {
+    KvOptions.Builder builder =
         KvOptions.builder()
             .memoryBudgetBytes(options.cacheBytes())
-            .durability(durability(options.durability()))
-            .valueCompression(
-                compression.equals("lz4") ? ValueCompression.LZ4 : ValueCompression.NONE)
-            .verifyValues(verifyValues)
-            .build();
-    store = KvStore.open(options.directory(), opened);
-    get = options.tuning().text("kvsep.get", verifyValues ? "read" : "bytes");
-    if (!List.of("read", "bytes", "array").contains(get)) {
-      throw new UsageException("kvsep.get must be read, bytes or array: " + get);
-    }
+            .durability(durability(options.durability()));
+    options
+        .tuning()
+        .text(
+            "kvsep.compression",
+            name ->
+                builder.valueCompression(ValueCompression.valueOf(name.toUpperCase(Locale.ROOT))));
+    options.tuning().flag("kvsep.verify_values", builder::verifyValues);
+    store = KvStore.open(options.directory(), builder.build());
     valueBytesMax = options.valueBytesMax();
-    settings =
-        "memory_mib="
-            + (options.cacheBytes() >> 20)
-            + ",compression="
-            + compression
-            + ",verify_values="
-            + verifyValues
-            + ",get="
-            + get
-            + ",durability="
-            + options.durability().word;
+    settings = options.settings("memory_budget_mib=" + options.cacheMebibytes());
   }
 
   private static Durability durability(SyncMode mode) {
@@ -138,45 +122,11 @@ final class KvsepEngine implements Engine {
 
   private final class StoreReader extends Reader {
     private final byte[] own = new byte[valueBytesMax];
-    private @Nullable Bytes<?> keyBytes;
-    private @Nullable Bytes<?> target;
 
     @Override
     boolean get(byte[] key) {
-      return switch (get) {
-        case "array" -> {
-          byte[] value = store.get(key);
-          if (value != null) {
-            bytes = value;
-            length = value.length;
-          }
-          yield value != null;
-        }
-        case "bytes" -> {
-          bytes = own;
-          length = (int) store.get(key(key), target());
-          yield length >= 0;
-        }
-        default -> {
-          bytes = own;
-          yield store.read(key, this::copyOut) != null;
-        }
-      };
-    }
-
-    /** Created on first use, because it belongs to the thread that uses it. */
-    private Bytes<?> key(byte[] key) {
-      if (keyBytes == null) {
-        keyBytes = Bytes.allocateElasticOnHeap(key.length);
-      }
-      return keyBytes.clear().write(key);
-    }
-
-    private Bytes<?> target() {
-      if (target == null) {
-        target = Bytes.wrapForWrite(own);
-      }
-      return target.clear();
+      bytes = own;
+      return store.read(key, this::copyOut) != null;
     }
 
     private Boolean copyOut(ByteBuffer view) {

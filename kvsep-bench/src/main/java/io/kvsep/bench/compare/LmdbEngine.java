@@ -3,9 +3,7 @@ package io.kvsep.bench.compare;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import org.jspecify.annotations.Nullable;
-import org.lmdbjava.ByteBufferProxy;
 import org.lmdbjava.Dbi;
 import org.lmdbjava.DbiFlags;
 import org.lmdbjava.Env;
@@ -13,7 +11,7 @@ import org.lmdbjava.EnvFlags;
 import org.lmdbjava.Meta;
 import org.lmdbjava.Txn;
 
-/** LMDB through lmdbjava, with its fastest buffers. */
+/** LMDB through lmdbjava, with the buffers it has by default, which are its fastest. */
 final class LmdbEngine implements Engine {
   private static final long MAP_BYTES_MIN = 64L << 30;
   private static final int KEY_BYTES_MAX = 511;
@@ -23,32 +21,31 @@ final class LmdbEngine implements Engine {
   private final Dbi<ByteBuffer> dbi;
   private final String settings;
 
-  /**
-   * @param writeMap whether pages are changed in the mapping instead of written to the file
-   */
-  LmdbEngine(EngineOptions options, boolean writeMap) {
+  LmdbEngine(EngineOptions options) {
+    // Read once, when the library is loaded.
+    if (!options.tuning().flag("lmdb.checks", true)) {
+      System.setProperty("lmdbjava.disable.checks", "true");
+    }
     List<EnvFlags> flags = new ArrayList<>();
     if (options.durability() != SyncMode.SYNC) {
       flags.add(EnvFlags.MDB_NOSYNC);
     }
-    boolean readAhead = 2 * options.rawBytes() < options.memoryBytes();
-    if (!options.tuning().flag("lmdb.readahead", readAhead)) {
+    if (!options.tuning().flag("lmdb.read_ahead", true)) {
       flags.add(EnvFlags.MDB_NORDAHEAD);
     }
-    if (writeMap) {
+    if (options.tuning().flag("lmdb.write_map", false)) {
       flags.add(EnvFlags.MDB_WRITEMAP);
     }
     long mapBytes = Math.max(MAP_BYTES_MIN, 8 * options.rawBytes());
     env =
-        Env.create(ByteBufferProxy.PROXY_OPTIMAL)
+        Env.create()
             .setMapSize(mapBytes)
             .setMaxReaders(READERS)
             .open(options.directory().toFile(), flags.toArray(new EnvFlags[0]));
     // The unnamed database: one tree less to change in every transaction.
     dbi = env.openDbi((byte[]) null, DbiFlags.MDB_CREATE);
-    StringBuilder words = new StringBuilder("map_gib=" + (mapBytes >> 30) + ",buffers=optimal");
-    flags.forEach(flag -> words.append(',').append(flag.name().toLowerCase(Locale.ROOT)));
-    settings = words + ",durability=" + options.durability().word;
+    String synced = options.durability() == SyncMode.SYNC ? "" : ",mdb_nosync";
+    settings = options.settings("map_gib=" + (mapBytes >> 30) + ",max_readers=" + READERS + synced);
   }
 
   @Override

@@ -13,16 +13,13 @@ final class MvStoreEngine implements Engine {
   private final String settings;
 
   MvStoreEngine(EngineOptions options) {
-    int cacheMebibytes = Math.toIntExact(options.cacheBytes() >> 20);
-    int retention = (int) options.tuning().number("mvstore.retention", 0);
-    int pageBytes = (int) options.tuning().number("mvstore.page", 16 * 1024);
-    store =
+    MVStore.Builder builder =
         new MVStore.Builder()
             .fileName(options.directory().resolve("entries.mv").toString())
-            .cacheSize(cacheMebibytes)
-            .pageSplitSize(pageBytes)
-            .open();
-    store.setRetentionTime(retention);
+            .cacheSize(Math.toIntExact(options.cacheMebibytes()));
+    options.tuning().number("mvstore.page", bytes -> builder.pageSplitSize((int) bytes));
+    store = builder.open();
+    options.tuning().number("mvstore.retention", millis -> store.setRetentionTime((int) millis));
     map =
         store.openMap(
             "entries",
@@ -31,15 +28,7 @@ final class MvStoreEngine implements Engine {
                 .valueType(ByteArrayDataType.INSTANCE));
     synced = options.durability() == SyncMode.SYNC;
     valueBytesMax = options.valueBytesMax();
-    settings =
-        "cache_mib="
-            + cacheMebibytes
-            + ",page="
-            + pageBytes
-            + ",retention_ms="
-            + retention
-            + ",compression=none,durability="
-            + options.durability().word;
+    settings = options.settings("cache_mib=" + options.cacheMebibytes());
   }
 
   @Override

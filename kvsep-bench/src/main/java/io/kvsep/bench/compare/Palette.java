@@ -21,15 +21,13 @@ final class Palette {
           "rocksdb",
           "rocksdb-blob",
           "lmdb",
-          "lmdb-writemap",
           "mvstore",
           "xodus",
           "badger",
           "bbolt");
 
   private static final int[] COLOURS = {
-    0xc2410c, 0xfb923c, 0x1d4ed8, 0x60a5fa, 0x15803d, 0x4ade80, 0xca8a04, 0x7e22ce, 0x0e7490,
-    0x64748b
+    0xc2410c, 0xfb923c, 0x1d4ed8, 0x60a5fa, 0x15803d, 0xca8a04, 0x7e22ce, 0x0e7490, 0x64748b
   };
 
   /** Colours of other engines, by their name. */
@@ -37,9 +35,14 @@ final class Palette {
 
   private Palette() {}
 
-  static int colour(String engine) {
-    int index = KNOWN.indexOf(engine);
-    return index >= 0 ? COLOURS[index] : OTHERS[Math.floorMod(engine.hashCode(), OTHERS.length)];
+  /** A tuned row has a lighter one than its main row. */
+  static int colour(String row) {
+    String name = Engines.mainRow(row);
+    int index = KNOWN.indexOf(name);
+    int colour =
+        index >= 0 ? COLOURS[index] : OTHERS[Math.floorMod(name.hashCode(), OTHERS.length)];
+    // Half way to white.
+    return Engines.isTuned(row) ? 0x7f7f7f + (colour >> 1 & 0x7f7f7f) : colour;
   }
 
   /** Black or white, whichever is readable on a colour. */
@@ -49,10 +52,13 @@ final class Palette {
     return light > 140 ? INK : PAPER;
   }
 
-  /** Known engines in the order of their list, then the others by name. */
+  /** Known engines in the order of their list, then the others by name; tuned rows beside them. */
   static Comparator<String> order() {
     return Comparator.<String>comparingInt(
-            engine -> KNOWN.contains(engine) ? KNOWN.indexOf(engine) : KNOWN.size())
+            row ->
+                KNOWN.contains(Engines.mainRow(row))
+                    ? KNOWN.indexOf(Engines.mainRow(row))
+                    : KNOWN.size())
         .thenComparing(Comparator.naturalOrder());
   }
 }

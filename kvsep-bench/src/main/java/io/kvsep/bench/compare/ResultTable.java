@@ -6,8 +6,8 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 
 /**
- * Medians over the rounds as text: a block for each data set, a line for each figure, a column for
- * each engine, and the ratio of kvsep to the best other engine.
+ * Medians over the rounds as text: a block for each data set, a line for each figure, a second line
+ * for the tuned rows, a column for each engine, and the ratio of kvsep to the best other engine.
  */
 final class ResultTable {
   private static final String OURS = "kvsep";
@@ -16,7 +16,7 @@ final class ResultTable {
 
   private final List<ResultRow> rows;
   private final Medians medians;
-  private final List<String> engines;
+  private final List<String> columns;
   private final SyncMode durability;
 
   /**
@@ -34,7 +34,7 @@ final class ResultTable {
   ResultTable(List<ResultRow> rows, List<String> engines, SyncMode durability) {
     this.rows = rows;
     this.medians = Medians.parse("the comparison", ResultCsv.lines(rows));
-    this.engines = engines;
+    this.columns = engines.stream().map(Engines::mainRow).distinct().toList();
     this.durability = durability;
   }
 
@@ -79,43 +79,46 @@ final class ResultTable {
     StringBuilder text = new StringBuilder();
     for (String dataset : medians.datasets()) {
       text.append(cell("values of " + dataset, -LABEL_COLUMNS));
-      engines.forEach(engine -> text.append(cell(engine, CELL_COLUMNS)));
+      columns.forEach(column -> text.append(cell(column, CELL_COLUMNS)));
       text.append("  kvsep / best other\n");
       for (Line line : lines()) {
-        append(text, dataset, line);
+        append(text, dataset, line, line.label(), columns);
+        List<String> tuned = columns.stream().map(Engines::tunedRow).toList();
+        append(text, dataset, line, "  tuned", tuned);
       }
       text.append('\n');
     }
     return text.toString();
   }
 
-  private void append(StringBuilder text, String dataset, Line line) {
+  /** Appends the figures of one row of each engine; nothing if there are none. */
+  private void append(
+      StringBuilder text, String dataset, Line line, String label, List<String> engines) {
     List<OptionalDouble> values = new ArrayList<>();
     String best = "";
     double bestValue = 0;
+    boolean isAnyFailed = false;
     for (String engine : engines) {
       OptionalDouble median = medians.value(dataset, engine, line.workload(), line.metric());
       values.add(median);
+      isAnyFailed |= hasFailed(dataset, engine, line.workload());
       if (median.isPresent() && !Engines.isOurs(engine)) {
         double value = median.getAsDouble();
         if (best.isEmpty() || (line.lessIsBetter() ? value < bestValue : value > bestValue)) {
-          best = engine;
+          best = Engines.mainRow(engine);
           bestValue = value;
         }
       }
     }
-    boolean failed =
-        engines.stream().anyMatch(engine -> hasFailed(dataset, engine, line.workload()));
-    if (values.stream().allMatch(OptionalDouble::isEmpty) && !failed) {
+    if (values.stream().allMatch(OptionalDouble::isEmpty) && !isAnyFailed) {
       return;
     }
-    text.append(cell(line.label(), -LABEL_COLUMNS));
+    text.append(cell(label, -LABEL_COLUMNS));
     for (int i = 0; i < engines.size(); i++) {
-      String shown = shown(values.get(i), line);
       boolean isFailed = hasFailed(dataset, engines.get(i), line.workload());
-      text.append(cell(isFailed ? "FAILED" : shown, CELL_COLUMNS));
+      text.append(cell(isFailed ? "FAILED" : shown(values.get(i), line), CELL_COLUMNS));
     }
-    int ours = engines.indexOf(OURS);
+    int ours = columns.indexOf(OURS);
     if (ours >= 0 && values.get(ours).isPresent() && bestValue > 0) {
       double ratio = values.get(ours).getAsDouble() / bestValue;
       String less = line.lessIsBetter() ? ", less is better" : "";

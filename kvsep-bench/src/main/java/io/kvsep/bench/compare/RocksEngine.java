@@ -1,9 +1,7 @@
 package io.kvsep.bench.compare;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.Locale;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
@@ -19,11 +17,9 @@ import org.rocksdb.RocksIterator;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
-/** RocksDB, with values in its tables or, from 256 bytes on, in blob files. */
+/** RocksDB, with values in its tables or in blob files. */
 final class RocksEngine implements Engine {
   private static final long MIB = 1 << 20;
-  private static final int KEY_BYTES_MAX = 64;
-  private static final long BLOB_BYTES_MIN = 257;
 
   /** Native objects, closed in reverse order. */
   private final Deque<AutoCloseable> owned = new ArrayDeque<>();
@@ -31,80 +27,44 @@ final class RocksEngine implements Engine {
   private final RocksDB db;
   private final WriteOptions writeOptions;
   private final ReadOptions readOptions;
-  private final ReadOptions scanOptions;
   private final int valueBytesMax;
-  private final boolean direct;
   private final String settings;
 
   RocksEngine(EngineOptions given, boolean blobs) {
     RocksDB.loadLibrary();
     Tuning tuning = given.tuning();
-    long block = tuning.number("rocksdb.block", 4096);
-    boolean clock = tuning.text("rocksdb.cache", "clock").equals("clock");
-    // Mapped files are much faster than its own cache as long as all of them stay in memory.
-    boolean mapped = tuning.flag("rocksdb.mmap", 2 * given.rawBytes() < given.memoryBytes());
-    long readahead = tuning.number("rocksdb.readahead", 0);
-    boolean fillCache = tuning.flag("rocksdb.fillcache", true);
-    boolean cacheIndex = tuning.flag("rocksdb.cacheindex", false);
-    long memtableMebibytes = tuning.number("rocksdb.buffer_mib", 64);
-    int memtables = (int) tuning.number("rocksdb.buffers", 4);
-    int jobs = (int) tuning.number("rocksdb.jobs", 2);
-    String write = tuning.text("rocksdb.write", "plain");
-    BlockBasedTableConfig table =
-        new BlockBasedTableConfig()
-            .setBlockCache(own(cache(given.cacheBytes(), clock)))
-            .setBlockSize(block)
-            .setFilterPolicy(own(new BloomFilter(10, false)))
-            .setCacheIndexAndFilterBlocks(cacheIndex)
-            .setPinL0FilterAndIndexBlocksInCache(true)
-            .setFormatVersion(6);
+    Cache cache = own(new LRUCache(given.cacheBytes()));
+    if (tuning.flag("rocksdb.clock_cache", false)) {
+      cache = own(new HyperClockCache(given.cacheBytes(), 0, -1, false));
+    }
+    BlockBasedTableConfig table = new BlockBasedTableConfig().setBlockCache(cache);
+    tuning.number("rocksdb.block", table::setBlockSize);
+    tuning.number("rocksdb.bloom", bits -> table.setFilterPolicy(own(new BloomFilter(bits))));
+    tuning.flag("rocksdb.pin_l0", table::setPinL0FilterAndIndexBlocksInCache);
     Options options =
         own(new Options())
             .setCreateIfMissing(true)
             .setTableFormatConfig(table)
-            .setMaxBackgroundJobs(jobs)
-            .setBytesPerSync(MIB)
-            .setWriteBufferSize(memtableMebibytes * MIB)
-            .setMaxWriteBufferNumber(memtables)
-            .setLevelCompactionDynamicLevelBytes(true)
-            .setCompressionType(CompressionType.NO_COMPRESSION)
-            .setAllowMmapReads(mapped)
-            .setEnablePipelinedWrite(write.equals("pipelined"))
-            .setUnorderedWrite(write.equals("unordered"))
-            .setStatsDumpPeriodSec(0)
-            .setEnableBlobFiles(blobs)
-            .setMinBlobSize(BLOB_BYTES_MIN)
-            .setEnableBlobGarbageCollection(blobs);
+            .setEnableBlobFiles(blobs);
+    tuning.number("rocksdb.blob_from", options::setMinBlobSize);
+    tuning.flag("rocksdb.blob_gc", options::setEnableBlobGarbageCollection);
+    tuning.number("rocksdb.bytes_per_sync", options::setBytesPerSync);
+    tuning.text(
+        "rocksdb.compression",
+        name -> options.setCompressionType(CompressionType.getCompressionType(name)));
+    tuning.number("rocksdb.jobs", jobs -> options.setMaxBackgroundJobs((int) jobs));
+    tuning.number("rocksdb.memtable_mib", size -> options.setWriteBufferSize(size * MIB));
+    tuning.number("rocksdb.memtables", count -> options.setMaxWriteBufferNumber((int) count));
+    tuning.flag("rocksdb.mmap", options::setAllowMmapReads);
     writeOptions = own(new WriteOptions()).setSync(given.durability() == SyncMode.SYNC);
     readOptions = own(new ReadOptions());
-    scanOptions = own(new ReadOptions()).setReadaheadSize(readahead).setFillCache(fillCache);
-    direct = tuning.text("rocksdb.get", "array").equals("direct");
     valueBytesMax = given.valueBytesMax();
     settings =
-        String.format(
-            Locale.ROOT,
-            "cache_mib=%d,cache=%s,cache_index=%b,block=%d,bloom=10,memtables=%dx%dMiB,jobs=%d,"
-                + "compression=none,mmap_reads=%b,readahead=%d,fill_cache=%b,get=%s,write=%s,"
-                + "blob_from=%d,durability=%s",
-            given.cacheBytes() / MIB,
-            clock ? "clock" : "lru",
-            cacheIndex,
-            block,
-            memtables,
-            memtableMebibytes,
-            jobs,
-            mapped,
-            readahead,
-            fillCache,
-            direct ? "direct" : "array",
-            write,
-            blobs ? BLOB_BYTES_MIN : 0,
-            given.durability().word);
+        given.settings(
+            "create_if_missing,block_cache_mib="
+                + given.cacheMebibytes()
+                + (blobs ? ",blob_files" : ""));
     db = own(open(options, given.directory().toString()));
-  }
-
-  private static Cache cache(long bytes, boolean clock) {
-    return clock ? new HyperClockCache(bytes, 0, -1, false) : new LRUCache(bytes);
   }
 
   private static RocksDB open(Options options, String directory) {
@@ -223,18 +183,12 @@ final class RocksEngine implements Engine {
   }
 
   private final class DbReader extends Reader {
-    private final ByteBuffer keyBuffer = ByteBuffer.allocateDirect(KEY_BYTES_MAX);
-    private final ByteBuffer valueBuffer = ByteBuffer.allocateDirect(direct ? valueBytesMax : 0);
-
     DbReader() {
       bytes = new byte[valueBytesMax];
     }
 
     @Override
     boolean get(byte[] key) {
-      if (direct) {
-        return getDirect(key);
-      }
       try {
         length = db.get(readOptions, key, bytes);
         return length != RocksDB.NOT_FOUND;
@@ -243,25 +197,9 @@ final class RocksEngine implements Engine {
       }
     }
 
-    private boolean getDirect(byte[] key) {
-      keyBuffer.clear();
-      keyBuffer.put(key).flip();
-      valueBuffer.clear();
-      try {
-        length = db.get(readOptions, keyBuffer, valueBuffer);
-        if (length == RocksDB.NOT_FOUND) {
-          return false;
-        }
-        valueBuffer.get(bytes, 0, length);
-        return true;
-      } catch (RocksDBException e) {
-        throw new IllegalStateException(e);
-      }
-    }
-
     @Override
     Cursor cursor(boolean keysOnly) {
-      return new DbCursor(db.newIterator(scanOptions));
+      return new DbCursor(db.newIterator(readOptions));
     }
 
     @Override

@@ -224,7 +224,6 @@ final class Sequence implements AutoCloseable {
                 wanted,
                 entries.valueBytesMax(),
                 entries.rawBytes(),
-                ProcessStatus.memoryBytes(),
                 options.tuning()));
     engine = opened;
     mode = wanted;

@@ -5,33 +5,55 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings of engines that differ from docs/internals/bench-protocol.md, as {@code name=value,...},
- * to find the faster of an engine's alternatives. Immutable.
+ * Options of engines that differ from their defaults, as {@code name=value,...}. A name begins with
+ * that of its engine. Immutable.
  */
 final class Tuning {
   /** All known names. */
   private static final Set<String> NAMES =
       Set.of(
           "kvsep.compression",
-          "kvsep.get",
-          "lmdb.readahead",
+          "kvsep.verify_values",
+          "lmdb.checks",
+          "lmdb.read_ahead",
+          "lmdb.write_map",
           "mvstore.page",
           "mvstore.retention",
+          "rocksdb.blob_from",
+          "rocksdb.blob_gc",
           "rocksdb.block",
-          "rocksdb.buffer_mib",
-          "rocksdb.buffers",
-          "rocksdb.cache",
-          "rocksdb.cacheindex",
-          "rocksdb.fillcache",
-          "rocksdb.get",
+          "rocksdb.bloom",
+          "rocksdb.bytes_per_sync",
+          "rocksdb.clock_cache",
+          "rocksdb.compression",
           "rocksdb.jobs",
+          "rocksdb.memtable_mib",
+          "rocksdb.memtables",
           "rocksdb.mmap",
-          "rocksdb.readahead",
-          "rocksdb.write",
-          "xodus.tree");
+          "rocksdb.pin_l0",
+          "xodus.cache_shared",
+          "xodus.jmx",
+          "xodus.prefixing",
+          "badger.block_cache_mib",
+          "badger.compact_on_close",
+          "badger.compression",
+          "badger.detect_conflicts",
+          "badger.metrics",
+          "badger.prefetch",
+          "badger.procs",
+          "badger.value_threshold",
+          "badger.vlog_mib",
+          "bbolt.batch",
+          "bbolt.batch_delay_us",
+          "bbolt.freelist_map",
+          "bbolt.freelist_sync",
+          "bbolt.mmap_gib",
+          "bbolt.statistics");
 
   private final Map<String, String> values;
 
@@ -57,20 +79,36 @@ final class Tuning {
     return new Tuning(values);
   }
 
+  /** These options, replaced and completed by those of {@code other} that are for an engine. */
+  Tuning with(Tuning other, String engine) {
+    Map<String, String> all = new TreeMap<>(values);
+    other.values.forEach(
+        (name, value) -> {
+          if (engine.startsWith(name.substring(0, name.indexOf('.')))) {
+            all.put(name, value);
+          }
+        });
+    return new Tuning(all);
+  }
+
   boolean isEmpty() {
     return values.isEmpty();
   }
 
-  private @Nullable String value(String name) {
-    if (!NAMES.contains(name)) {
-      throw new IllegalArgumentException("not in the list: " + name);
-    }
-    return values.get(name);
+  /** Passes the value to {@code option} if it has one. */
+  void number(String name, LongConsumer option) {
+    text(name, value -> option.accept(Long.parseLong(value)));
   }
 
-  long number(String name, long missing) {
+  void flag(String name, Consumer<Boolean> option) {
+    text(name, value -> option.accept(Boolean.parseBoolean(value)));
+  }
+
+  void text(String name, Consumer<String> option) {
     String value = value(name);
-    return value == null ? missing : Long.parseLong(value);
+    if (value != null) {
+      option.accept(value);
+    }
   }
 
   boolean flag(String name, boolean missing) {
@@ -78,9 +116,11 @@ final class Tuning {
     return value == null ? missing : Boolean.parseBoolean(value);
   }
 
-  String text(String name, String missing) {
-    String value = value(name);
-    return value == null ? missing : value;
+  private @Nullable String value(String name) {
+    if (!NAMES.contains(name)) {
+      throw new IllegalArgumentException("not in the list: " + name);
+    }
+    return values.get(name);
   }
 
   @Override

@@ -15,40 +15,36 @@ import org.jspecify.annotations.Nullable;
 final class XodusEngine implements Engine {
   private static final long SYNC_MILLIS = 1000;
 
-  /** Never syncs; half the maximum, because it is added to a clock. */
-  private static final long NO_SYNC_MILLIS = Long.MAX_VALUE / 2;
-
   private final Environment environment;
   private final Store store;
   private final String settings;
 
   XodusEngine(EngineOptions options) {
-    boolean synced = options.durability() == SyncMode.SYNC;
-    boolean syncsItself = options.durability() == SyncMode.ASYNC;
-    boolean prefixing = options.tuning().text("xodus.tree", "patricia").equals("patricia");
-    EnvironmentConfig config =
-        new EnvironmentConfig()
-            .setMemoryUsage(options.cacheBytes())
-            .setLogDurableWrite(synced)
-            .setLogSyncPeriod(syncsItself ? SYNC_MILLIS : NO_SYNC_MILLIS)
-            .setLogCacheShared(false)
-            .setManagementEnabled(false)
-            .setEnvCloseForcedly(true);
+    EnvironmentConfig config = new EnvironmentConfig().setMemoryUsage(options.cacheBytes());
+    String synced =
+        switch (options.durability()) {
+          case NONE -> "";
+          case ASYNC -> {
+            config.setLogSyncPeriod(SYNC_MILLIS);
+            yield ",sync_ms=" + SYNC_MILLIS;
+          }
+          case SYNC -> {
+            config.setLogDurableWrite(true);
+            yield ",durable_write";
+          }
+        };
+    Tuning tuning = options.tuning();
+    tuning.flag("xodus.cache_shared", config::setLogCacheShared);
+    tuning.flag("xodus.jmx", config::setManagementEnabled);
     environment = Environments.newInstance(options.directory().toFile(), config);
     StoreConfig storeConfig =
-        prefixing ? StoreConfig.WITHOUT_DUPLICATES_WITH_PREFIXING : StoreConfig.WITHOUT_DUPLICATES;
+        tuning.flag("xodus.prefixing", false)
+            ? StoreConfig.WITHOUT_DUPLICATES_WITH_PREFIXING
+            : StoreConfig.WITHOUT_DUPLICATES;
     store =
         environment.computeInTransaction(
             transaction -> environment.openStore("entries", storeConfig, transaction));
-    settings =
-        "cache_mib="
-            + (options.cacheBytes() >> 20)
-            + ",tree="
-            + (prefixing ? "patricia" : "btree")
-            + ",sync_ms="
-            + (syncsItself ? SYNC_MILLIS : "never")
-            + ",durability="
-            + options.durability().word;
+    settings = options.settings("memory_mib=" + options.cacheMebibytes() + synced);
   }
 
   @Override

@@ -144,9 +144,10 @@ final class ChartsTest {
   @Test
   void engineKeepsItsColourAndItsPlace() {
     assertNotEquals(Palette.colour("rocksdb"), Palette.colour("rocksdb-blob"));
+    assertNotEquals(Palette.colour("lmdb"), Palette.colour("lmdb-tuned"));
     assertEquals(
-        List.of("kvsep", "lmdb", "bbolt", "other", "tother"),
-        List.of("tother", "other", "bbolt", "lmdb", "kvsep").stream()
+        List.of("kvsep", "lmdb", "lmdb-tuned", "bbolt", "other", "tother"),
+        List.of("tother", "other", "bbolt", "lmdb-tuned", "lmdb", "kvsep").stream()
             .sorted(Palette.order())
             .toList());
   }

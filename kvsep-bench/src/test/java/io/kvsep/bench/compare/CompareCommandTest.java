@@ -36,7 +36,7 @@ final class CompareCommandTest {
     try {
       CompareCommand.run(
           List.of(
-              ("--engines kvsep,lmdb-writemap --sets 100:500 --rounds 2 --seconds 1 --gets 100"
+              ("--engines kvsep,lmdb-tuned --sets 100:500 --rounds 2 --seconds 1 --gets 100"
                       + " --workloads get --rest no --cache-mib 16 --csv "
                       + csv
                       + " --charts "
@@ -54,7 +54,7 @@ final class CompareCommandTest {
             .map(line -> line.replaceAll(",get,.*", ""))
             .toList();
     assertEquals(
-        List.of("1,100,kvsep", "1,100,lmdb-writemap", "2,100,lmdb-writemap", "2,100,kvsep"), order);
+        List.of("1,100,kvsep", "1,100,lmdb-tuned", "2,100,lmdb-tuned", "2,100,kvsep"), order);
     assertTrue(hasPicture(charts));
     assertTrue(printed.toString(UTF_8).contains("get, random, copied"), printed::toString);
     try (var left = Files.list(run)) {
@@ -119,7 +119,7 @@ final class CompareCommandTest {
             new CompareOptions.DataSet("16384", 8_000, "16384"),
             new CompareOptions.DataSet("alternating", 30, "64000/2932000")),
         options.sets());
-    assertEquals(9, options.engines().size());
+    assertEquals(16, options.engines().size());
     assertEquals(
         1_200L << 20, CompareOptions.parse(List.of("--memory-limit", "1200M")).memoryLimitBytes());
   }

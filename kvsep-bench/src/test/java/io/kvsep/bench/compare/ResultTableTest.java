@@ -17,6 +17,8 @@ final class ResultTableTest {
           rate(2, "rocksdb", 700_000),
           rate(1, "lmdb", 1_000_000),
           rate(1, "kvsep-unverified", 4_000_000),
+          rate(1, "kvsep-tuned", 3_000_000),
+          rate(1, "rocksdb-tuned", 2_000_000),
           new ResultRow(1, "128", "kvsep", "open", "seconds", 0.0126, "s"),
           new ResultRow(1, "128", "lmdb", "open", "seconds", 0.0004, "s"),
           new ResultRow(1, "128", "kvsep", "load", "disk_by_raw", 1.02, "x"),
@@ -53,6 +55,22 @@ final class ResultTableTest {
         new ResultTable(ROWS, List.of("kvsep", "kvsep-unverified", "rocksdb"), SyncMode.NONE)
             .text();
     assertTrue(text.contains("4.00 M/s") && text.contains("  4.00 (rocksdb)"), text);
+  }
+
+  @Test
+  void tunedRowsStandBelowTheMainOnesAndAreComparedWithEachOther() {
+    List<String> lines =
+        new ResultTable(
+                ROWS,
+                List.of("kvsep", "kvsep-tuned", "rocksdb", "rocksdb-tuned", "lmdb"),
+                SyncMode.NONE)
+            .text()
+            .lines()
+            .map(line -> line.strip().replaceAll(" {2,}", "|"))
+            .toList();
+    assertEquals("values of 128|kvsep|rocksdb|lmdb|kvsep / best other", lines.get(0));
+    int main = lines.indexOf("get, random, copied|2.00 M/s|500.0 k/s|1.00 M/s|2.00 (lmdb)");
+    assertEquals("tuned|3.00 M/s|2.00 M/s|-|1.50 (rocksdb)", lines.get(main + 1));
   }
 
   @Test
