@@ -87,7 +87,7 @@ func (s *badgerStore) collect() (bool, error) {
 	return err == nil, err
 }
 
-func (s *badgerStore) settle() error {
+func (s *badgerStore) maintain() error {
 	if err := s.db.Flatten(badgerFlatten); err != nil {
 		return err
 	}

@@ -19,6 +19,28 @@ const (
 	durabilitySync  durability = "sync"
 )
 
+// rest is what a store gets between writing and reads, each on top of those before it.
+type rest string
+
+const (
+	// restNone: it is closed and opened.
+	restNone rest = "none"
+	// restSettled: the engine's own call of maintenance.
+	restSettled rest = "settled"
+	// restIdle: engines with background work are left alone; these here do not report it.
+	restIdle rest = "idle"
+)
+
+var allRests = []rest{restNone, restSettled, restIdle}
+
+// suffix is behind the names of workloads that follow it.
+func (r rest) suffix() string {
+	if r == restNone {
+		return ""
+	}
+	return "-" + string(r)
+}
+
 // command is what one child process is told to do.
 type command struct {
 	engine     string
@@ -34,6 +56,7 @@ type command struct {
 	seconds    time.Duration
 	seed       int64
 	workloads  []string
+	rests      []rest
 	tuning     tuning
 }
 
@@ -70,6 +93,7 @@ func parseCommand(words []string, errors io.Writer) (*command, error) {
 	seconds := flags.Float64("seconds", 5, "how long a workload may take that has no end")
 	flags.Int64Var(&c.seed, "seed", 1, "what is random follows from it")
 	workloads := flags.String("workloads", "", "names, separated by commas")
+	rests := flags.String("rest", "none", "none, settled and idle, separated by commas")
 	tuned := flags.String("tune", "", "settings of the engine, name=number,name=number")
 	if err := flags.Parse(words); err != nil {
 		return nil, err
@@ -81,6 +105,10 @@ func parseCommand(words []string, errors io.Writer) (*command, error) {
 	c.durability = durability(*durable)
 	c.seconds = time.Duration(*seconds * float64(time.Second))
 	c.workloads = strings.Split(*workloads, ",")
+	for _, word := range strings.Split(*rests, ",") {
+		c.rests = append(c.rests, rest(word))
+	}
+	slices.SortFunc(c.rests, func(a, b rest) int { return slices.Index(allRests, a) - slices.Index(allRests, b) })
 	var err error
 	if c.tuning, err = parseTuning(*tuned); err != nil {
 		return nil, err
@@ -100,6 +128,11 @@ func (c *command) check() error {
 	case durabilityNone, durabilityAsync, durabilitySync:
 	default:
 		return fmt.Errorf("--durability must be none, async or sync: %s", c.durability)
+	}
+	for _, r := range c.rests {
+		if !slices.Contains(allRests, r) {
+			return fmt.Errorf("--rest must be of none, settled and idle: %s", r)
+		}
 	}
 	for _, workload := range c.workloads {
 		if !slices.Contains(workloadNames, workload) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -58,7 +59,7 @@ func (r *run) read(threads int, each reading) error {
 		return err
 	}
 	count := r.command.gets
-	if r.workload == "miss" {
+	if strings.HasPrefix(r.workload, "miss") {
 		count = r.command.misses
 	}
 	warming := work{threads: threads, count: max(1, count),

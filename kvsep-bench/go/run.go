@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,10 +17,12 @@ const (
 	progressEvery = 1024
 )
 
-var workloadNames = []string{
-	"load", "open", "get", "get1", "get_view", "miss", "iterate", "keys", "single", "single_sync",
-	"overwrite", "mixed",
-}
+var (
+	// readNames are those of the workloads that follow the load after each rest.
+	readNames     = []string{"open", "get", "get1", "get_view", "miss", "iterate", "keys"}
+	lateNames     = []string{"single", "single_sync", "overwrite", "mixed"}
+	workloadNames = slices.Concat([]string{"load"}, readNames, lateNames)
+)
 
 // run is one sequence of workloads on one store.
 type run struct {
@@ -30,16 +33,22 @@ type run struct {
 
 	// workload is the one being done, for the message if it fails.
 	workload string
-	store    store
-	durable  durability
+	// rested is the last rest of the store.
+	rested  rest
+	store   store
+	durable durability
 	// added are the bytes of keys and values of entries that the load did not have.
 	added atomic.Int64
+	// writtenBefore is what the process had written before the last workload that wrote, written the
+	// user's bytes of it.
+	writtenBefore int64
+	written       int64
 	// anonymousPeak is the most anonymous memory seen at the end of a workload.
 	anonymousPeak int64
 }
 
 func newRun(c *command, e engine, out *protocol) *run {
-	return &run{command: c, engine: e, out: out, data: c.data, workload: "load"}
+	return &run{command: c, engine: e, out: out, data: c.data, workload: "load", rested: restNone}
 }
 
 func (r *run) all() error {
@@ -73,19 +82,69 @@ func (r *run) steps() error {
 		"overwrite":   r.overwrite,
 		"mixed":       r.mixed,
 	}
-	for _, name := range workloadNames {
-		if name != "load" && !r.command.asks(name) {
-			continue
-		}
-		r.workload = name
-		if err := steps[name](); err != nil {
+	step := func(name string) error {
+		r.workload = name + r.rested.suffix()
+		return errors.Join(steps[name](), r.noteMemory())
+	}
+	if err := step("load"); err != nil {
+		return err
+	}
+	for _, each := range r.command.rests {
+		if err := r.rest(each, "load"); err != nil {
 			return err
 		}
-		if err := r.noteMemory(); err != nil {
-			return err
+		for _, name := range readNames {
+			if r.command.asks(name) {
+				if err := step(name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	r.rested = restNone
+	for _, name := range lateNames {
+		if r.command.asks(name) {
+			if err := step(name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// rest gives the store a rest after a workload that wrote, and closes it.
+func (r *run) rest(each rest, after string) error {
+	r.rested = each
+	if each == restNone {
+		return r.close()
+	}
+	r.workload = after + each.suffix()
+	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	before, err := writtenBytes()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if each == restSettled {
+		if err := r.maintain(); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(r.store.sync(), r.close()); err != nil {
+		return err
+	}
+	r.result("seconds", time.Since(start).Seconds(), "s")
+	if err := writeOut(r.command.dir); err != nil {
+		return err
+	}
+	now, err := writtenBytes()
+	if err != nil {
+		return err
+	}
+	r.result("written_bytes", float64(now-before), "B")
+	return r.size()
 }
 
 // open makes sure that the store is open with a durability.
@@ -129,7 +188,9 @@ func (r *run) measureOpen() error {
 // choice is what one thread chooses by. No other workload has the same numbers, and no warm-up those of what it
 // warms up for: else reads would find what was just read.
 func (r *run) choice(warming bool, thread int) *random {
-	stream := uint64(2 * slices.Index(workloadNames, r.workload))
+	name := strings.TrimSuffix(r.workload, r.rested.suffix())
+	number := slices.Index(workloadNames, name) + len(workloadNames)*slices.Index(allRests, r.rested)
+	stream := uint64(2 * number)
 	if warming {
 		stream++
 	}
@@ -155,19 +216,20 @@ func (r *run) latencies(h *histogram) {
 	r.result("longest", float64(h.max)/1e3, "us")
 }
 
-// size reports what the store takes on the disk, and what was written for so many bytes of the user.
-func (r *run) size(writtenBefore, written int64) error {
+// size reports what the store takes on the disk, and what was written since the last workload that
+// wrote began, for the user's bytes of that.
+func (r *run) size() error {
 	disk, err := allocatedBytes(r.command.dir)
 	if err != nil {
 		return err
 	}
-	after, err := writtenBytes()
+	now, err := writtenBytes()
 	if err != nil {
 		return err
 	}
 	r.result("disk_bytes", float64(disk), "B")
 	r.result("disk_by_raw", float64(disk)/float64(r.data.rawBytes(r.data.entries)+r.added.Load()), "x")
-	r.result("written_by_raw", float64(after-writtenBefore)/float64(written), "x")
+	r.result("written_by_raw", float64(now-r.writtenBefore)/float64(max(1, r.written)), "x")
 	return nil
 }
 
@@ -192,17 +254,12 @@ func (r *run) process() error {
 	return nil
 }
 
-// settle waits for the store, makes everything durable, and says now and then that it is still there.
-func (r *run) settle() error {
+// maintain says now and then that the program is still there.
+func (r *run) maintain() error {
 	return r.beside(progressPause, func() error {
 		r.out.step(r.workload, 1, 1)
 		return nil
-	}, func() error {
-		if err := r.store.settle(); err != nil {
-			return err
-		}
-		return r.store.sync()
-	})
+	}, r.store.maintain)
 }
 
 // synced does work while the store is synced once a second, if that is the durability it was opened

@@ -48,8 +48,9 @@ type store interface {
 	reader() (reader, error)
 	// collect gives space back once; whether there is more to do.
 	collect() (bool, error)
-	// settle returns when there is nothing left to be done in the background.
-	settle() error
+	// maintain does all that the engine offers to bring its files into their best form while it is
+	// open, and returns when it is done.
+	maintain() error
 	// sync makes everything durable that was written so far.
 	sync() error
 	close() error

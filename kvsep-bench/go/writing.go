@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 )
 
@@ -67,17 +68,26 @@ func (r *run) batches(count int64, size int, limit time.Duration,
 	return done, nil
 }
 
-// batched reports what was written in batches; rate is the name of the figure without what follows.
-func (r *run) batched(rate string, done *written, writing, settled time.Duration) {
+// batched syncs and closes after writing in batches, and reports what was written; rate is the name of
+// the figure without what follows.
+func (r *run) batched(rate string, done *written, start time.Time, writing time.Duration) error {
+	if err := errors.Join(r.store.sync(), r.close()); err != nil {
+		return err
+	}
+	closed := time.Since(start)
 	r.rate(rate, done.entries, writing)
-	r.rate("until_settled", done.entries, settled)
+	r.rate("until_closed", done.entries, closed)
 	r.latencies(&done.latencies)
-	r.result("seconds", settled.Seconds(), "s")
+	r.result("seconds", closed.Seconds(), "s")
+	r.written = done.raw
+	if err := writeOut(r.command.dir); err != nil {
+		return err
+	}
+	return r.size()
 }
 
-func (r *run) load() error {
-	writtenBefore, err := writtenBytes()
-	if err != nil {
+func (r *run) load() (err error) {
+	if r.writtenBefore, err = writtenBytes(); err != nil {
 		return err
 	}
 	if err := r.open(r.command.durability); err != nil {
@@ -95,18 +105,7 @@ func (r *run) load() error {
 	if err != nil {
 		return err
 	}
-	if err := r.settle(); err != nil {
-		return err
-	}
-	if err := r.close(); err != nil {
-		return err
-	}
-	settled := time.Since(start)
-	r.batched("until_written", done, writing, settled)
-	if err := writeOut(r.command.dir); err != nil {
-		return err
-	}
-	return r.size(writtenBefore, done.raw)
+	return r.batched("until_written", done, start, writing)
 }
 
 func (r *run) warmUpSingles() int64 {
@@ -166,16 +165,16 @@ func (r *run) put(ordinal int64, key, value []byte) error {
 	return r.store.put(key, value)
 }
 
-// overwrite writes random entries again, as many as there are, while the store gives space back.
-func (r *run) overwrite() error {
+// overwrite writes random entries again, as many as there are, while the store gives space back; the
+// rests follow.
+func (r *run) overwrite() (err error) {
 	if err := r.open(r.command.durability); err != nil {
 		return err
 	}
 	if err := writeOut(r.command.dir); err != nil {
 		return err
 	}
-	writtenBefore, err := writtenBytes()
-	if err != nil {
+	if r.writtenBefore, err = writtenBytes(); err != nil {
 		return err
 	}
 	choice := r.choice(false, 0)
@@ -185,7 +184,7 @@ func (r *run) overwrite() error {
 	write := func() (err error) {
 		done, err = r.batches(r.data.entries, overwriteBatch, patience*r.command.seconds,
 			func(int64) int64 { return choice.below(r.data.entries) })
-		// Before a collection or sync that is under way is waited for, which is a part of settling.
+		// Before a collection or sync that is under way is waited for.
 		writing = time.Since(start)
 		return err
 	}
@@ -193,12 +192,16 @@ func (r *run) overwrite() error {
 	if err != nil {
 		return err
 	}
-	if err := r.settle(); err != nil {
+	if err := r.batched("rate", done, start, writing); err != nil {
 		return err
 	}
-	settled := time.Since(start)
-	r.batched("rate", done, writing, settled)
-	return r.size(writtenBefore, done.raw)
+	for _, each := range r.command.rests {
+		if err := r.rest(each, "overwrite"); err != nil {
+			return err
+		}
+	}
+	r.rested = restNone
+	return nil
 }
 
 func (r *run) collectAll() error {

@@ -34,7 +34,7 @@ func (s *slowStore) sync() error {
 	return nil
 }
 
-func (s *slowStore) settle() error { return nil }
+func (s *slowStore) maintain() error { return nil }
 
 func (s *slowStore) close() error { return nil }
 

@@ -94,7 +94,9 @@ public final class Bench {
         --rounds R               the median counts                (3)
         --workloads W,W,..       load open get get1 get_view miss iterate keys single single_sync
                                  overwrite mixed                  (all)
-        --rest yes|no            whether engines with background work rest before reads (yes)
+        --rest none|settled|idle,..   before reads: closed and opened; maintained by the engine's
+                                 own call; idle for three seconds. Several are in turns, with all
+                                 reads after each                 (none,settled)
         --cache-mib C            for the caches of each engine    (256)
         --threads T              readers                          (2)
         --seconds S              most that each read workload takes (5)

@@ -10,8 +10,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.regex.Pattern;
 import javax.imageio.ImageIO;
@@ -29,27 +31,39 @@ final class Charts {
   private static final String RATE = "rate";
   private static final String DISK = "disk_by_raw";
 
-  private static final List<Shown> SHOWN =
-      List.of(
-          new Shown("Load, until written", LOAD, "until_written", Scale.RATE),
-          new Shown("Load, until settled and closed", LOAD, "until_settled", Scale.RATE),
-          new Shown("Open", "open", "seconds", Scale.SECONDS),
-          new Shown("Random get, value copied", "get", RATE, Scale.RATE),
-          new Shown("Random get, one thread", "get1", RATE, Scale.RATE),
-          new Shown("Random get, value viewed", "get_view", RATE, Scale.RATE),
-          new Shown("Random get, absent keys", "miss", RATE, Scale.RATE),
-          new Shown("Iterate, keys and values", "iterate", RATE, Scale.RATE),
-          new Shown("Iterate, keys alone", "keys", RATE, Scale.RATE),
-          new Shown("Single puts, not synced", "single", RATE, Scale.RATE),
-          new Shown("Single puts, synced", "single_sync", RATE, Scale.RATE),
-          new Shown("90 % gets, 10 % puts", "mixed", RATE, Scale.RATE),
-          new Shown("Overwrite", OVERWRITE, RATE, Scale.RATE),
-          new Shown("Overwrite, until settled", OVERWRITE, "until_settled", Scale.RATE),
-          new Shown("Overwrite, written / raw", OVERWRITE, "written_by_raw", Scale.BY_RAW));
+  private static final List<Shown> SHOWN = shown();
 
   private record Shown(String title, String workload, String metric, Scale scale) {}
 
   private Charts() {}
+
+  private static List<Shown> shown() {
+    List<Shown> all = new ArrayList<>();
+    all.add(new Shown("Load, until written", LOAD, "until_written", Scale.RATE));
+    all.add(new Shown("Load, until closed", LOAD, "until_closed", Scale.RATE));
+    for (Rest rest : Rest.values()) {
+      String when = rest == Rest.NONE ? "" : ", " + rest.word;
+      all.add(new Shown("Open" + when, "open" + rest.suffix, "seconds", Scale.SECONDS));
+      Map<String, String> reads = new LinkedHashMap<>();
+      reads.put("get", "Random get, value copied");
+      reads.put("get1", "Random get, one thread");
+      reads.put("get_view", "Random get, value viewed");
+      reads.put("miss", "Random get, absent keys");
+      reads.put("iterate", "Iterate, keys and values");
+      reads.put("keys", "Iterate, keys alone");
+      reads.forEach(
+          (workload, title) ->
+              all.add(new Shown(title + when, workload + rest.suffix, RATE, Scale.RATE)));
+    }
+    all.add(new Shown("Single puts, not synced", "single", RATE, Scale.RATE));
+    all.add(new Shown("Single puts, synced", "single_sync", RATE, Scale.RATE));
+    all.add(new Shown("Overwrite", OVERWRITE, RATE, Scale.RATE));
+    all.add(new Shown("Overwrite, until closed", OVERWRITE, "until_closed", Scale.RATE));
+    all.add(new Shown("Overwrite, on disk / raw", OVERWRITE, DISK, Scale.BY_RAW));
+    all.add(new Shown("Overwrite, written / raw", OVERWRITE, "written_by_raw", Scale.BY_RAW));
+    all.add(new Shown("90 % gets, 10 % puts", "mixed", RATE, Scale.RATE));
+    return all;
+  }
 
   /**
    * Draws each chart of {@code csv} as SVG and PNG into {@code directory}, which is created if

@@ -27,7 +27,7 @@ record ChildOptions(
     Duration time,
     long seed,
     List<String> workloads,
-    boolean rests,
+    List<Rest> rests,
     Tuning tuning) {
 
   static ChildOptions parse(List<String> words) {
@@ -48,7 +48,7 @@ record ChildOptions(
             arguments.seconds("seconds", 5, 86_400),
             arguments.number("seed", 1, Long.MIN_VALUE, Long.MAX_VALUE),
             List.of(needed(arguments, "workloads").split(",", -1)),
-            arguments.choice("rest", "yes", "no").equals("yes"),
+            Rest.parse(needed(arguments, "rest")),
             Tuning.parse(arguments.text("tune")));
     arguments.requireAllUsed();
     return options;
@@ -81,9 +81,7 @@ record ChildOptions(
         BigDecimal.valueOf(time.toMillis(), 3).stripTrailingZeros().toPlainString());
     add(words, "seed", seed);
     add(words, "workloads", String.join(",", workloads));
-    if (!rests && Engines.worksInBackground(engine)) {
-      add(words, "rest", "no");
-    }
+    add(words, "rest", Rest.words(rests));
     if (!tuning.isEmpty()) {
       add(words, "tune", tuning);
     }
@@ -108,7 +106,7 @@ record ChildOptions(
    * workload, and between rounds: otherwise reads would find what was just read.
    */
   SplittableRandom random(String workload, boolean warming, int thread) {
-    long stream = 2L * Workload.ALL.indexOf(workload) + (warming ? 1 : 0);
+    long stream = 2L * Workload.number(workload) + (warming ? 1 : 0);
     return new SplittableRandom((seed << 16) + (stream << 10) + thread);
   }
 }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +18,7 @@ record CompareOptions(
     List<DataSet> sets,
     int rounds,
     List<String> workloads,
-    boolean rests,
+    List<Rest> rests,
     long cacheMebibytes,
     SyncMode durability,
     int threads,
@@ -73,7 +74,7 @@ record CompareOptions(
             sets,
             arguments.count("rounds", 3, 1, 1000),
             workloads,
-            arguments.choice("rest", "yes", "no").equals("yes"),
+            Rest.parse(Objects.requireNonNullElse(arguments.text("rest"), "none,settled")),
             arguments.number("cache-mib", 256, 16, 1 << 20),
             SyncMode.of(arguments.choice("durability", "none", "async", "sync")),
             arguments.count("threads", 2, 1, 1024),

@@ -44,6 +44,12 @@ interface Engine extends Closeable {
     return true;
   }
 
+  /**
+   * Does all that the engine offers to bring its files into their best form while it is open, and
+   * returns when it is done.
+   */
+  default void maintain() {}
+
   /** Whether readers support {@link Reader#check}. */
   default boolean hasViews() {
     return false;

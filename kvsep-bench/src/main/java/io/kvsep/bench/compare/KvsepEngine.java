@@ -100,6 +100,11 @@ final class KvsepEngine implements Engine {
   }
 
   @Override
+  public void maintain() {
+    store.compact();
+  }
+
+  @Override
   public boolean isIdle() {
     StoreStats stats = store.stats();
     boolean idle =

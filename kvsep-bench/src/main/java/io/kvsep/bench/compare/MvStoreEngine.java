@@ -6,6 +6,9 @@ import org.h2.mvstore.type.ByteArrayDataType;
 
 /** MVStore of H2: a B-tree with its own pages on the heap, written in chunks. */
 final class MvStoreEngine implements Engine {
+  /** Without a limit it may rewrite the same chunks for minutes. */
+  private static final int COMPACT_MILLIS_MAX = 60_000;
+
   private final MVStore store;
   private final MVMap<byte[], byte[]> map;
   private final boolean synced;
@@ -74,8 +77,8 @@ final class MvStoreEngine implements Engine {
   }
 
   @Override
-  public void flush() {
-    store.commit();
+  public void maintain() {
+    store.compactFile(COMPACT_MILLIS_MAX);
   }
 
   @Override

@@ -11,7 +11,7 @@ import java.util.OptionalDouble;
  */
 final class ResultTable {
   private static final String OURS = "kvsep";
-  private static final int LABEL_COLUMNS = 36;
+  private static final int LABEL_COLUMNS = 40;
   private static final int CELL_COLUMNS = 17;
 
   private final List<ResultRow> rows;
@@ -40,39 +40,70 @@ final class ResultTable {
 
   private List<Line> lines() {
     String mode = " [" + durability.word + "]";
+    List<Line> lines = new ArrayList<>();
+    lines.addAll(
+        List.of(
+            new Line("load", "until_written", "load, batches of 1000" + mode, false),
+            new Line("load", "until_closed", "  until synced and closed", false),
+            new Line("load", "longest", "  longest batch", true),
+            new Line("load", "disk_by_raw", "  bytes on disk / raw", true),
+            new Line("load", "written_by_raw", "  bytes written / raw", true)));
+    for (Rest rest : Rest.values()) {
+      lines.addAll(rest("load", rest));
+      lines.addAll(reads(rest));
+    }
+    lines.addAll(
+        List.of(
+            new Line("single", "rate", "single puts, one thread [async]", false),
+            new Line("single", "p99", "  p99", true),
+            new Line("single", "longest", "  longest", true),
+            new Line("single_sync", "rate", "single puts, 16 threads [sync]", false),
+            new Line("single_sync", "p99", "  p99", true),
+            new Line("overwrite", "rate", "overwrite, batches of 100" + mode, false),
+            new Line("overwrite", "until_closed", "  until synced and closed", false),
+            new Line("overwrite", "longest", "  longest batch", true),
+            new Line("overwrite", "disk_by_raw", "  bytes on disk / raw", true),
+            new Line("overwrite", "written_by_raw", "  bytes written / raw", true)));
+    for (Rest rest : Rest.values()) {
+      lines.addAll(rest("overwrite", rest));
+    }
+    lines.addAll(
+        List.of(
+            new Line("mixed", "rate", "90 % get, 10 % put" + mode, false),
+            new Line("mixed", "p99.9", "  p99.9", true),
+            new Line("process", "peak_memory", "peak memory, mapped files included", true),
+            new Line("process", "anonymous_memory", "  without files", true),
+            new Line("process", "cpu", "CPU time of everything", true)));
+    return lines;
+  }
+
+  private static List<Line> rest(String after, Rest rest) {
+    if (rest == Rest.NONE) {
+      return List.of();
+    }
+    String workload = after + rest.suffix;
+    String label = rest == Rest.SETTLED ? "maintenance after " : "work when idle after ";
     return List.of(
-        new Line("load", "until_written", "load, batches of 1000" + mode, false),
-        new Line("load", "until_settled", "  until settled and closed", false),
-        new Line("load", "at_rest", "  work when it has nothing to do", true),
-        new Line("load", "longest", "  longest batch", true),
-        new Line("load", "disk_by_raw", "  bytes on disk / raw", true),
-        new Line("load", "written_by_raw", "  bytes written / raw", true),
-        new Line("open", "seconds", "open", true),
-        new Line("get", "rate", "get, random, copied", false),
-        new Line("get", "p50", "  p50", true),
-        new Line("get", "p99", "  p99", true),
-        new Line("get", "p99.9", "  p99.9", true),
-        new Line("get1", "rate", "get, one thread", false),
-        new Line("get_view", "rate", "get, view without a copy", false),
-        new Line("miss", "rate", "get, absent", false),
-        new Line("iterate", "rate", "iterate, key and value copied", false),
-        new Line("keys", "rate", "iterate, key copied", false),
-        new Line("single", "rate", "single puts, one thread [async]", false),
-        new Line("single", "p99", "  p99", true),
-        new Line("single", "longest", "  longest", true),
-        new Line("single_sync", "rate", "single puts, 16 threads [sync]", false),
-        new Line("single_sync", "p99", "  p99", true),
-        new Line("overwrite", "rate", "overwrite, batches of 100" + mode, false),
-        new Line("overwrite", "until_settled", "  until settled", false),
-        new Line("overwrite", "at_rest", "  work when it has nothing to do", true),
-        new Line("overwrite", "longest", "  longest batch", true),
-        new Line("overwrite", "disk_by_raw", "  bytes on disk / raw", true),
-        new Line("overwrite", "written_by_raw", "  bytes written / raw", true),
-        new Line("mixed", "rate", "90 % get, 10 % put" + mode, false),
-        new Line("mixed", "p99.9", "  p99.9", true),
-        new Line("process", "peak_memory", "peak memory, mapped files included", true),
-        new Line("process", "anonymous_memory", "  without files", true),
-        new Line("process", "cpu", "CPU time of everything", true));
+        new Line(workload, "seconds", label + after, true),
+        new Line(workload, "written_bytes", "  bytes written by it", true),
+        new Line(workload, "disk_by_raw", "  then bytes on disk / raw", true),
+        new Line(workload, "written_by_raw", "  bytes written / raw, " + after + " too", true));
+  }
+
+  private static List<Line> reads(Rest rest) {
+    String when = rest == Rest.NONE ? "" : ", " + rest.word;
+    String suffix = rest.suffix;
+    return List.of(
+        new Line("open" + suffix, "seconds", "open" + when, true),
+        new Line("get" + suffix, "rate", "get, random, copied" + when, false),
+        new Line("get" + suffix, "p50", "  p50", true),
+        new Line("get" + suffix, "p99", "  p99", true),
+        new Line("get" + suffix, "p99.9", "  p99.9", true),
+        new Line("get1" + suffix, "rate", "get, one thread" + when, false),
+        new Line("get_view" + suffix, "rate", "get, view without a copy" + when, false),
+        new Line("miss" + suffix, "rate", "get, absent" + when, false),
+        new Line("iterate" + suffix, "rate", "iterate, key and value copied" + when, false),
+        new Line("keys" + suffix, "rate", "iterate, key copied" + when, false));
   }
 
   String text() {

@@ -119,6 +119,15 @@ final class RocksEngine implements Engine {
   }
 
   @Override
+  public void maintain() {
+    try {
+      db.compactRange();
+    } catch (RocksDBException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Override
   public boolean isIdle() {
     return property("rocksdb.num-running-compactions") == 0
         && property("rocksdb.num-running-flushes") == 0

@@ -2,6 +2,9 @@ package io.kvsep.bench.compare;
 
 import io.kvsep.bench.UsageException;
 import java.lang.management.ManagementFactory;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -12,11 +15,8 @@ import org.jspecify.annotations.Nullable;
 final class Sequence implements AutoCloseable {
   private static final long POLL_NANOS = 5_000_000;
 
-  /** Idle time after which no work is left; it is not counted. */
-  private static final long QUIET_NANOS = 300_000_000;
-
-  /** The same before reads: some work begins only in an idle store. */
-  private static final long REST_QUIET_NANOS_MAX = 3_000_000_000L;
+  /** Idle time after which no work is left: some begins only in an idle store. Not counted. */
+  private static final long QUIET_NANOS_MAX = 3_000_000_000L;
 
   private static final int SYNCED_THREADS = 16;
 
@@ -45,17 +45,9 @@ final class Sequence implements AutoCloseable {
 
   void run() {
     load();
-    begin("open");
-    long start = System.nanoTime();
-    Engine opened = open(options.durability());
-    if (options.does("open")) {
-      output.seconds("open", "seconds", System.nanoTime() - start);
-    }
-    reads(opened);
     singles();
     if (options.does("overwrite")) {
-      begin("overwrite");
-      overwrite(open(options.durability()));
+      overwrite();
     }
     if (options.does("mixed")) {
       begin("mixed");
@@ -71,64 +63,149 @@ final class Sequence implements AutoCloseable {
     workload = name;
   }
 
+  /** Loads, and reads after each rest. */
   private void load() {
     begin("load");
     Engine opened = open(options.durability());
     output.engine(options.engine(), opened);
-    long written = ProcessStatus.writtenBytes();
+    long writtenBefore = ProcessStatus.writtenBytes();
     long start = System.nanoTime();
     try (SyncTimer timer = SyncTimer.of(opened, options.durability())) {
       new WriteWorkloads(options, entries, opened, output).load();
     }
-    long quiet = settle(opened, QUIET_NANOS);
-    close();
-    long nanos = System.nanoTime() - start - quiet;
-    output.rate("load", "until_settled", entries.count(), nanos);
-    output.seconds("load", "seconds", nanos);
-    rest("load");
-    DiskSpace.writeOut(options.directory());
-    space("load", ProcessStatus.writtenBytes() - written, entries.rawBytes());
+    finish(opened, start, entries.count());
+    space(writtenBefore, entries.rawBytes());
+    for (Rest rest : options.rests()) {
+      rest(rest, "load", writtenBefore, entries.rawBytes());
+      reads(rest.suffix);
+    }
   }
 
-  /** Lets the store do its idle work. */
-  private void rest(String after) {
-    if (!options.rests() || !Engines.worksInBackground(options.engine())) {
+  private void overwrite() {
+    begin("overwrite");
+    Engine opened = open(options.durability());
+    DiskSpace.writeOut(options.directory());
+    long writtenBefore = ProcessStatus.writtenBytes();
+    long start = System.nanoTime();
+    WriteWorkloads.Written done;
+    try (SyncTimer timer = SyncTimer.of(opened, options.durability())) {
+      done = new WriteWorkloads(options, entries, opened, output).overwrite();
+    }
+    finish(opened, start, done.entries());
+    space(writtenBefore, done.rawBytes());
+    for (Rest rest : options.rests()) {
+      rest(rest, "overwrite", writtenBefore, done.rawBytes());
+    }
+  }
+
+  /** Syncs and closes after writing. */
+  private void finish(Engine opened, long startNanos, long count) {
+    opened.sync();
+    close();
+    long nanos = System.nanoTime() - startNanos;
+    output.rate(workload, "until_closed", count, nanos);
+    output.seconds(workload, "seconds", nanos);
+    DiskSpace.writeOut(options.directory());
+  }
+
+  /**
+   * Gives the closed store a rest, and closes it again.
+   *
+   * @param writtenBefore what the process had written before the workload in question
+   * @param userBytes of that workload
+   */
+  private void rest(Rest rest, String after, long writtenBefore, long userBytes) {
+    if (rest == Rest.NONE) {
       return;
     }
+    begin(after + rest.suffix);
     Engine opened = open(options.durability());
+    long restBefore = ProcessStatus.writtenBytes();
     long start = System.nanoTime();
-    // Less if a workload takes less than a second, as in tests.
-    long restNanos = Math.min(REST_QUIET_NANOS_MAX, 5 * options.time().toNanos());
-    long quiet = settle(opened, restNanos);
-    output.seconds(after, "at_rest", System.nanoTime() - start - quiet);
+    long quiet = 0;
+    if (rest == Rest.SETTLED) {
+      maintain(opened);
+    } else {
+      quiet = awaitIdle(opened);
+    }
+    opened.sync();
     close();
+    output.seconds(workload, "seconds", System.nanoTime() - start - quiet);
+    DiskSpace.writeOut(options.directory());
+    long written = ProcessStatus.writtenBytes() - restBefore;
+    output.result(workload, "written_bytes", (double) written, "B");
+    space(writtenBefore, userBytes);
   }
 
-  private void reads(Engine opened) {
+  private void maintain(Engine opened) {
+    ScheduledExecutorService alive = Executors.newSingleThreadScheduledExecutor();
+    try {
+      var unused =
+          alive.scheduleAtFixedRate(() -> output.progress(workload, 1, 1), 1, 1, TimeUnit.SECONDS);
+      opened.maintain();
+    } finally {
+      alive.shutdownNow();
+    }
+  }
+
+  /** Waits until there was no background work for a while; returns that idle part. */
+  private long awaitIdle(Engine opened) {
+    if (!Engines.worksInBackground(options.engine())) {
+      return 0;
+    }
+    opened.flush();
+    // Less if a workload takes less than a second, as in tests.
+    long quietNanos = Math.min(QUIET_NANOS_MAX, 5 * options.time().toNanos());
+    long quietSince = System.nanoTime();
+    while (System.nanoTime() - quietSince < quietNanos) {
+      LockSupport.parkNanos(POLL_NANOS);
+      if (!opened.isIdle()) {
+        quietSince = System.nanoTime();
+      }
+      output.progress(workload, 1, 1);
+    }
+    return System.nanoTime() - quietSince;
+  }
+
+  private void space(long writtenBefore, long userBytes) {
+    long diskBytes = DiskSpace.allocatedBytes(options.directory());
+    long written = ProcessStatus.writtenBytes() - writtenBefore;
+    output.result(workload, "disk_bytes", (double) diskBytes, "B");
+    output.result(workload, "disk_by_raw", diskBytes / (double) liveRawBytes, "x");
+    output.result(workload, "written_by_raw", written / (double) Math.max(1, userBytes), "x");
+  }
+
+  private void reads(String suffix) {
+    begin("open" + suffix);
+    long start = System.nanoTime();
+    Engine opened = open(options.durability());
+    if (options.does("open")) {
+      output.seconds(workload, "seconds", System.nanoTime() - start);
+    }
     ReadWorkloads reads = new ReadWorkloads(options, entries, opened, output);
     if (options.does("get")) {
-      begin("get");
-      reads.gets("get", options.threads(), options.gets());
+      begin("get" + suffix);
+      reads.gets(workload, options.threads(), options.gets());
     }
     if (options.does("get1")) {
-      begin("get1");
-      reads.gets("get1", 1, options.gets());
+      begin("get1" + suffix);
+      reads.gets(workload, 1, options.gets());
     }
     if (options.does("get_view") && opened.hasViews()) {
-      begin("get_view");
-      reads.views("get_view", options.threads(), options.gets());
+      begin("get_view" + suffix);
+      reads.views(workload, options.threads(), options.gets());
     }
     if (options.does("miss")) {
-      begin("miss");
-      reads.misses("miss", options.threads(), options.misses());
+      begin("miss" + suffix);
+      reads.misses(workload, options.threads(), options.misses());
     }
     if (options.does("iterate")) {
-      begin("iterate");
-      reads.iterate("iterate", /* keysOnly= */ false);
+      begin("iterate" + suffix);
+      reads.iterate(workload, /* keysOnly= */ false);
     }
     if (options.does("keys")) {
-      begin("keys");
-      reads.iterate("keys", /* keysOnly= */ true);
+      begin("keys" + suffix);
+      reads.iterate(workload, /* keysOnly= */ true);
     }
   }
 
@@ -153,51 +230,6 @@ final class Sequence implements AutoCloseable {
       WriteWorkloads writes = new WriteWorkloads(options, entries, opened, output);
       liveRawBytes += writes.singleSync(SYNCED_THREADS).rawBytes();
     }
-  }
-
-  private void overwrite(Engine opened) {
-    DiskSpace.writeOut(options.directory());
-    long written = ProcessStatus.writtenBytes();
-    long start = System.nanoTime();
-    WriteWorkloads.Written done;
-    try (SyncTimer timer = SyncTimer.of(opened, options.durability())) {
-      done = new WriteWorkloads(options, entries, opened, output).overwrite();
-    }
-    long quiet = settle(opened, QUIET_NANOS);
-    long nanos = System.nanoTime() - start - quiet;
-    output.rate("overwrite", "until_settled", done.entries(), nanos);
-    output.seconds("overwrite", "seconds", nanos);
-    close();
-    rest("overwrite");
-    space("overwrite", ProcessStatus.writtenBytes() - written, Math.max(1, done.rawBytes()));
-  }
-
-  private void space(String name, long writtenBytes, long userBytes) {
-    long diskBytes = DiskSpace.allocatedBytes(options.directory());
-    output.result(name, "disk_bytes", (double) diskBytes, "B");
-    output.result(name, "disk_by_raw", diskBytes / (double) liveRawBytes, "x");
-    output.result(name, "written_by_raw", writtenBytes / (double) userBytes, "x");
-  }
-
-  /**
-   * Flushes, syncs, and waits until there was no background work for that long; returns that idle
-   * part.
-   */
-  private long settle(Engine opened, long quietNanos) {
-    opened.flush();
-    opened.sync();
-    if (!options.rests() || !Engines.worksInBackground(options.engine())) {
-      return 0;
-    }
-    long quietSince = System.nanoTime();
-    while (System.nanoTime() - quietSince < quietNanos) {
-      LockSupport.parkNanos(POLL_NANOS);
-      if (!opened.isIdle()) {
-        quietSince = System.nanoTime();
-      }
-      output.progress(workload, 1, 1);
-    }
-    return System.nanoTime() - quietSince;
   }
 
   private void process() {

@@ -20,4 +20,15 @@ final class Workload {
           "mixed");
 
   private Workload() {}
+
+  /** Another one for each name, with or without the suffix of a rest. */
+  static int number(String name) {
+    for (Rest rest : Rest.values()) {
+      int index = ALL.indexOf(name.substring(0, name.length() - rest.suffix.length()));
+      if (name.endsWith(rest.suffix) && index >= 0) {
+        return ALL.size() * rest.ordinal() + index;
+      }
+    }
+    throw new IllegalArgumentException("no workload: " + name);
+  }
 }

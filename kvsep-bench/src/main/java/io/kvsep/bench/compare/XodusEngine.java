@@ -73,6 +73,12 @@ final class XodusEngine implements Engine {
   }
 
   @Override
+  public void maintain() {
+    environment.gc();
+    ((jetbrains.exodus.env.EnvironmentImpl) environment).getGC().waitForPendingGC();
+  }
+
+  @Override
   public boolean syncsItself() {
     return true;
   }

@@ -29,10 +29,10 @@ final class ChartsTest {
   private static final String ROUNDS =
       """
       round,dataset,engine,workload,metric,value,unit
-      1,128,lmdb,load,until_settled,119000,/s
-      1,128,kvsep,load,until_settled,100,/s
-      2,128,kvsep,load,until_settled,802400,/s
-      3,128,kvsep,load,until_settled,900000,/s
+      1,128,lmdb,load,until_closed,119000,/s
+      1,128,kvsep,load,until_closed,100,/s
+      2,128,kvsep,load,until_closed,802400,/s
+      3,128,kvsep,load,until_closed,900000,/s
       1,128,kvsep,get,rate,1257000,/s
       1,128,lmdb,get,rate,1110000,/s
       1,128,kvsep,get,p99,3.1,us
@@ -50,7 +50,7 @@ final class ChartsTest {
     assertEquals("Values: 128 bytes", chart.title());
     assertEquals(List.of("kvsep", "lmdb"), chart.engines());
     assertEquals(
-        List.of("Load, until settled and closed", "Random get, value copied"),
+        List.of("Load, until closed", "Random get, value copied"),
         chart.groups().stream().map(Chart.Group::title).toList());
     assertEquals(
         List.of(new Bar("kvsep", 802_400), new Bar("lmdb", 119_000)), chart.groups().get(0).bars());

@@ -37,7 +37,7 @@ final class CompareCommandTest {
       CompareCommand.run(
           List.of(
               ("--engines kvsep,lmdb-tuned --sets 100:500 --rounds 2 --seconds 1 --gets 100"
-                      + " --workloads get --rest no --cache-mib 16 --csv "
+                      + " --workloads get --rest none --cache-mib 16 --csv "
                       + csv
                       + " --charts "
                       + charts
@@ -96,6 +96,8 @@ final class CompareCommandTest {
         "--memory-limit 12X",
         "--memory-limit M",
         "--rounds 0",
+        "--rest yes",
+        "--rest idle,idle",
         "--tune rocksdb",
         "--tune rocksdb.bloc=8192",
         "--nothing 1"

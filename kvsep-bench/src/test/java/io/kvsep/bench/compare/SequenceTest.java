@@ -44,7 +44,7 @@ final class SequenceTest {
         List.of(
             ("--engine E --dir D --entries 2000 --value-bytes V --batch 100 --cache-mib 16"
                     + " --durability none --scan-max 1500 --gets 2000 --misses 2000 --threads 2"
-                    + " --seconds 0.1 --seed 1 --workloads W")
+                    + " --seconds 0.1 --seed 1 --rest none,settled,idle --workloads W")
                 .replace(" D ", " " + directory.resolve(engine) + " ")
                 .replace(" E ", " " + engine + " ")
                 .replace(" V ", " " + valueBytes + " ")
@@ -78,13 +78,17 @@ final class SequenceTest {
     for (String workload : Workload.ALL) {
       expected.add(
           switch (workload) {
-            case "load" -> "load.until_settled";
+            case "load" -> "load.until_closed";
             case "open" -> "open.seconds";
             default -> workload + ".rate";
           });
     }
     if (!engine.equals("kvsep") && !engine.equals("lmdb")) {
       expected.remove("get_view.rate");
+    }
+    for (String rest : List.of("-settled", "-idle")) {
+      expected.addAll(Set.of("open" + rest + ".seconds", "get" + rest + ".rate"));
+      expected.addAll(Set.of("load" + rest + ".seconds", "overwrite" + rest + ".written_bytes"));
     }
     expected.addAll(Set.of("load.disk_by_raw", "overwrite.disk_by_raw", "process.cpu"));
     Set<String> missing = new HashSet<>(expected);
@@ -94,7 +98,7 @@ final class SequenceTest {
         (name, value) -> {
           // An engine may have nothing to do when it is left alone.
           boolean mayBeNone =
-              name.contains("written") || name.contains("memory") || name.endsWith(".at_rest");
+              name.contains("written") || name.contains("memory") || name.endsWith("-idle.seconds");
           boolean possible = value > 0 || (mayBeNone && value >= 0);
           assertTrue(possible && value < 1e12, name + "=" + value);
         });
@@ -139,7 +143,9 @@ final class SequenceTest {
                 workloads.add(result.workload());
               }
             });
-    assertEquals(Set.of("load", "miss", "process"), workloads);
+    assertEquals(
+        Set.of("load", "miss", "load-settled", "miss-settled", "load-idle", "miss-idle", "process"),
+        workloads);
   }
 
   @Test
@@ -202,6 +208,7 @@ final class SequenceTest {
     ReadWorkloads reads = new ReadWorkloads(options, options.entries(), engine, output);
     reads.gets("get", 2, 2000);
     reads.gets("get1", 1, 2000);
+    reads.gets("get-settled", 2, 2000);
     reads.views("get_view", 2, 2000);
     reads.misses("miss", 2, 2000);
     new MixedWorkload(options, options.entries(), engine, output).run();
