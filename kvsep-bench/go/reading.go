@@ -23,7 +23,14 @@ type arrays struct {
 	value []byte
 }
 
-func copying(r *run, from reader, ordinal int64, a *arrays) error {
+// fresh gets a value in an array of its own.
+func fresh(r *run, from reader, ordinal int64, a *arrays) error {
+	a.value = nil
+	return reusing(r, from, ordinal, a)
+}
+
+// reusing copies each value into the array of the one before.
+func reusing(r *run, from reader, ordinal int64, a *arrays) error {
 	putKey(ordinal, a.key)
 	value, err := from.get(a.key, a.value)
 	if err != nil {

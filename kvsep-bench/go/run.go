@@ -19,7 +19,7 @@ const (
 
 var (
 	// readNames are those of the workloads that follow the load after each rest.
-	readNames     = []string{"open", "get", "get1", "get_view", "miss", "iterate", "keys"}
+	readNames     = []string{"open", "get", "get_reused", "get1", "get_view", "miss", "iterate", "keys"}
 	lateNames     = []string{"single", "single_sync", "overwrite", "mixed"}
 	workloadNames = slices.Concat([]string{"load"}, readNames, lateNames)
 )
@@ -71,8 +71,9 @@ func (r *run) steps() error {
 	steps := map[string]func() error{
 		"load":        r.load,
 		"open":        r.measureOpen,
-		"get":         func() error { return r.read(r.command.threads, copying) },
-		"get1":        func() error { return r.read(1, copying) },
+		"get":         func() error { return r.read(r.command.threads, fresh) },
+		"get_reused":  func() error { return r.read(r.command.threads, reusing) },
+		"get1":        func() error { return r.read(1, fresh) },
 		"get_view":    func() error { return r.read(r.command.threads, viewing) },
 		"miss":        func() error { return r.read(r.command.threads, missing) },
 		"iterate":     func() error { return r.iterate(false) },

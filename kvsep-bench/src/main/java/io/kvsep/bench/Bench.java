@@ -92,8 +92,8 @@ public final class Bench {
         --scale F                times 3 M x 128 B, 1 M x 1 KiB, 80 k x 16 KiB, 300 x 64 kB and
                                  2,932 kB alternating             (1)
         --rounds R               the median counts                (3)
-        --workloads W,W,..       load open get get1 get_view miss iterate keys single single_sync
-                                 overwrite mixed                  (all)
+        --workloads W,W,..       load open get get_reused get1 get_view miss iterate keys single
+                                 single_sync overwrite mixed      (all)
         --rest none|settled|idle,..   before reads: closed and opened; maintained by the engine's
                                  own call; idle for three seconds. Several are in turns, with all
                                  reads after each                 (none,settled)

@@ -45,7 +45,8 @@ final class Charts {
       String when = rest == Rest.NONE ? "" : ", " + rest.word;
       all.add(new Shown("Open" + when, "open" + rest.suffix, "seconds", Scale.SECONDS));
       Map<String, String> reads = new LinkedHashMap<>();
-      reads.put("get", "Random get, value copied");
+      reads.put("get", "Random get, fresh array");
+      reads.put("get_reused", "Random get, reused array");
       reads.put("get1", "Random get, one thread");
       reads.put("get_view", "Random get, value viewed");
       reads.put("miss", "Random get, absent keys");

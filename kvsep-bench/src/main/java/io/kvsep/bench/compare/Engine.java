@@ -77,14 +77,17 @@ interface Engine extends Closeable {
 
   /** Reads of one thread. */
   abstract class Reader implements Closeable {
-    /** Result of {@link #get}, from the first byte on; the next call may overwrite it. */
+    /** Result of a get, from the first byte on. */
     byte[] bytes = new byte[0];
 
     /** Length of the result in {@link #bytes}. */
     int length;
 
-    /** Copies the value; false if the key is absent. */
+    /** Gets the value as an array of its own; false if the key is absent. */
     abstract boolean get(byte[] key);
+
+    /** Copies the value into an array that the next call overwrites; false if the key is absent. */
+    abstract boolean getReused(byte[] key);
 
     /** Passes a view of the value to {@code check}; false if the key is absent. */
     boolean check(byte[] key, ViewCheck check) {

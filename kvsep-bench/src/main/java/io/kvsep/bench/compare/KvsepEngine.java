@@ -130,6 +130,17 @@ final class KvsepEngine implements Engine {
 
     @Override
     boolean get(byte[] key) {
+      byte[] value = store.get(key);
+      if (value == null) {
+        return false;
+      }
+      bytes = value;
+      length = value.length;
+      return true;
+    }
+
+    @Override
+    boolean getReused(byte[] key) {
       bytes = own;
       return store.read(key, this::copyOut) != null;
     }

@@ -19,6 +19,7 @@ final class LmdbEngine implements Engine {
 
   private final Env<ByteBuffer> env;
   private final Dbi<ByteBuffer> dbi;
+  private final int valueBytesMax;
   private final String settings;
 
   LmdbEngine(EngineOptions options) {
@@ -44,6 +45,7 @@ final class LmdbEngine implements Engine {
             .open(options.directory().toFile(), flags.toArray(new EnvFlags[0]));
     // The unnamed database: one tree less to change in every transaction.
     dbi = env.openDbi((byte[]) null, DbiFlags.MDB_CREATE);
+    valueBytesMax = options.valueBytesMax();
     String synced = options.durability() == SyncMode.SYNC ? "" : ",mdb_nosync";
     settings = options.settings("map_gib=" + (mapBytes >> 30) + ",max_readers=" + READERS + synced);
   }
@@ -126,6 +128,7 @@ final class LmdbEngine implements Engine {
   private final class TxnReader extends Reader {
     private final ByteBuffer keyBuffer = ByteBuffer.allocateDirect(KEY_BYTES_MAX);
     private final Txn<ByteBuffer> txn = env.txnRead();
+    private final byte[] own = new byte[valueBytesMax];
     private final boolean changing;
 
     TxnReader(boolean changing) {
@@ -146,10 +149,19 @@ final class LmdbEngine implements Engine {
       if (view == null) {
         return false;
       }
-      if (view.remaining() > bytes.length) {
-        bytes = new byte[view.remaining()];
-      }
+      bytes = new byte[view.remaining()];
       length = Copy.of(view, bytes);
+      return true;
+    }
+
+    @Override
+    boolean getReused(byte[] key) {
+      bytes = own;
+      ByteBuffer view = find(key);
+      if (view == null) {
+        return false;
+      }
+      length = Copy.of(view, own);
       return true;
     }
 

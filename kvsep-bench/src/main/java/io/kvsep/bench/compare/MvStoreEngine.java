@@ -87,17 +87,28 @@ final class MvStoreEngine implements Engine {
   }
 
   private final class MapReader extends Reader {
-    MapReader() {
-      bytes = new byte[valueBytesMax];
-    }
+    private final byte[] own = new byte[valueBytesMax];
 
+    /** The array is the map's, which hands it out to all. */
     @Override
     boolean get(byte[] key) {
       byte[] value = map.get(key);
       if (value == null) {
         return false;
       }
-      length = Copy.of(value, value.length, bytes);
+      bytes = value;
+      length = value.length;
+      return true;
+    }
+
+    @Override
+    boolean getReused(byte[] key) {
+      byte[] value = map.get(key);
+      if (value == null) {
+        return false;
+      }
+      bytes = own;
+      length = Copy.of(value, value.length, own);
       return true;
     }
 

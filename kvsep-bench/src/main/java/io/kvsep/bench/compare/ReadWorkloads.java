@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 
 /** Random reads and scans of an unchanging store. Everything read is checked. */
 final class ReadWorkloads {
@@ -40,7 +41,11 @@ final class ReadWorkloads {
   }
 
   void gets(String name, int threads, long operations) {
-    measure(name, threads, operations, this::copied);
+    measure(name, threads, operations, reader -> checked(reader, reader::get));
+  }
+
+  void reusedGets(String name, int threads, long operations) {
+    measure(name, threads, operations, reader -> checked(reader, reader::getReused));
   }
 
   void views(String name, int threads, long operations) {
@@ -51,11 +56,11 @@ final class ReadWorkloads {
     measure(name, threads, operations, this::missed);
   }
 
-  private Read copied(Engine.Reader reader) {
+  private Read checked(Engine.Reader reader, Predicate<byte[]> get) {
     byte[] key = entries.newKey();
     return ordinal -> {
       entries.putKey(ordinal, key);
-      if (!reader.get(key) || !entries.matches(ordinal, reader.bytes, reader.length)) {
+      if (!get.test(key) || !entries.matches(ordinal, reader.bytes, reader.length)) {
         throw WriteWorkloads.wrong(ordinal);
       }
     };

@@ -95,10 +95,11 @@ final class ResultTable {
     String suffix = rest.suffix;
     return List.of(
         new Line("open" + suffix, "seconds", "open" + when, true),
-        new Line("get" + suffix, "rate", "get, random, copied" + when, false),
+        new Line("get" + suffix, "rate", "get into a fresh array" + when, false),
         new Line("get" + suffix, "p50", "  p50", true),
         new Line("get" + suffix, "p99", "  p99", true),
         new Line("get" + suffix, "p99.9", "  p99.9", true),
+        new Line("get_reused" + suffix, "rate", "get into a reused array" + when, false),
         new Line("get1" + suffix, "rate", "get, one thread" + when, false),
         new Line("get_view" + suffix, "rate", "get, view without a copy" + when, false),
         new Line("miss" + suffix, "rate", "get, absent" + when, false),

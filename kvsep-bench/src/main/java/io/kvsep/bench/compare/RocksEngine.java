@@ -192,14 +192,28 @@ final class RocksEngine implements Engine {
   }
 
   private final class DbReader extends Reader {
-    DbReader() {
-      bytes = new byte[valueBytesMax];
-    }
+    private final byte[] own = new byte[valueBytesMax];
 
     @Override
     boolean get(byte[] key) {
       try {
-        length = db.get(readOptions, key, bytes);
+        byte[] value = db.get(readOptions, key);
+        if (value == null) {
+          return false;
+        }
+        bytes = value;
+        length = value.length;
+        return true;
+      } catch (RocksDBException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    @Override
+    boolean getReused(byte[] key) {
+      bytes = own;
+      try {
+        length = db.get(readOptions, key, own);
         return length != RocksDB.NOT_FOUND;
       } catch (RocksDBException e) {
         throw new IllegalStateException(e);

@@ -187,6 +187,10 @@ final class Sequence implements AutoCloseable {
       begin("get" + suffix);
       reads.gets(workload, options.threads(), options.gets());
     }
+    if (options.does("get_reused")) {
+      begin("get_reused" + suffix);
+      reads.reusedGets(workload, options.threads(), options.gets());
+    }
     if (options.does("get1")) {
       begin("get1" + suffix);
       reads.gets(workload, 1, options.gets());

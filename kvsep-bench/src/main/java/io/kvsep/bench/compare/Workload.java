@@ -9,6 +9,7 @@ final class Workload {
           "load",
           "open",
           "get",
+          "get_reused",
           "get1",
           "get_view",
           "miss",

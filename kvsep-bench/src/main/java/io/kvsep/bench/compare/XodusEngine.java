@@ -17,6 +17,7 @@ final class XodusEngine implements Engine {
 
   private final Environment environment;
   private final Store store;
+  private final int valueBytesMax;
   private final String settings;
 
   XodusEngine(EngineOptions options) {
@@ -44,6 +45,7 @@ final class XodusEngine implements Engine {
     store =
         environment.computeInTransaction(
             transaction -> environment.openStore("entries", storeConfig, transaction));
+    valueBytesMax = options.valueBytesMax();
     settings = options.settings("memory_mib=" + options.cacheMebibytes() + synced);
   }
 
@@ -131,6 +133,7 @@ final class XodusEngine implements Engine {
   }
 
   private final class TransactionReader extends Reader {
+    private final byte[] own = new byte[valueBytesMax];
     private final boolean changing;
     private Transaction transaction = environment.beginReadonlyTransaction();
 
@@ -138,13 +141,28 @@ final class XodusEngine implements Engine {
       this.changing = changing;
     }
 
-    @Override
-    boolean get(byte[] key) {
+    private @Nullable ByteIterable find(byte[] key) {
       if (changing) {
         transaction.abort();
         transaction = environment.beginReadonlyTransaction();
       }
-      ByteIterable value = store.get(transaction, new ArrayByteIterable(key));
+      return store.get(transaction, new ArrayByteIterable(key));
+    }
+
+    @Override
+    boolean getReused(byte[] key) {
+      ByteIterable value = find(key);
+      if (value == null) {
+        return false;
+      }
+      bytes = own;
+      length = copy(value, own);
+      return true;
+    }
+
+    @Override
+    boolean get(byte[] key) {
+      ByteIterable value = find(key);
       if (value == null) {
         return false;
       }

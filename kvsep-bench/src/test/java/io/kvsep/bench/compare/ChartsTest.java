@@ -50,7 +50,7 @@ final class ChartsTest {
     assertEquals("Values: 128 bytes", chart.title());
     assertEquals(List.of("kvsep", "lmdb"), chart.engines());
     assertEquals(
-        List.of("Load, until closed", "Random get, value copied"),
+        List.of("Load, until closed", "Random get, fresh array"),
         chart.groups().stream().map(Chart.Group::title).toList());
     assertEquals(
         List.of(new Bar("kvsep", 802_400), new Bar("lmdb", 119_000)), chart.groups().get(0).bars());

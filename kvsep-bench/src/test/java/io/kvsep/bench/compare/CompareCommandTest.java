@@ -56,7 +56,7 @@ final class CompareCommandTest {
     assertEquals(
         List.of("1,100,kvsep", "1,100,lmdb-tuned", "2,100,lmdb-tuned", "2,100,kvsep"), order);
     assertTrue(hasPicture(charts));
-    assertTrue(printed.toString(UTF_8).contains("get, random, copied"), printed::toString);
+    assertTrue(printed.toString(UTF_8).contains("get into a fresh array"), printed::toString);
     try (var left = Files.list(run)) {
       assertEquals(List.of(old), left.toList());
     }

@@ -100,6 +100,11 @@ class RecordingEngine implements Engine {
     }
 
     @Override
+    boolean getReused(byte[] key) {
+      return find(key);
+    }
+
+    @Override
     boolean check(byte[] key, ViewCheck check) {
       return find(key) && check.apply(ByteBuffer.wrap(bytes));
     }

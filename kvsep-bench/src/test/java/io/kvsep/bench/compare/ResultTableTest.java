@@ -42,7 +42,7 @@ final class ResultTableTest {
         lines.contains("bytes on disk / raw|1.02|2.04|-|0.50 (rocksdb, less is better)"),
         lines::toString);
     assertTrue(
-        lines.contains("get, random, copied|2.00 M/s|500.0 k/s|1.00 M/s|2.00 (lmdb)"),
+        lines.contains("get into a fresh array|2.00 M/s|500.0 k/s|1.00 M/s|2.00 (lmdb)"),
         lines::toString);
     assertTrue(lines.contains("90 % get, 10 % put [none]|-|-|FAILED"), lines::toString);
     assertTrue(
@@ -69,7 +69,7 @@ final class ResultTableTest {
             .map(line -> line.strip().replaceAll(" {2,}", "|"))
             .toList();
     assertEquals("values of 128|kvsep|rocksdb|lmdb|kvsep / best other", lines.get(0));
-    int main = lines.indexOf("get, random, copied|2.00 M/s|500.0 k/s|1.00 M/s|2.00 (lmdb)");
+    int main = lines.indexOf("get into a fresh array|2.00 M/s|500.0 k/s|1.00 M/s|2.00 (lmdb)");
     assertEquals("tuned|3.00 M/s|2.00 M/s|-|1.50 (rocksdb)", lines.get(main + 1));
   }
 

@@ -186,6 +186,7 @@ final class SequenceTest {
         }
       }
       assertThrows(FailedMeasurementException.class, () -> right.gets("get", 1, 100));
+      assertThrows(FailedMeasurementException.class, () -> right.reusedGets("get_reused", 1, 100));
       assertThrows(FailedMeasurementException.class, () -> right.views("get_view", 1, 100));
       assertThrows(FailedMeasurementException.class, () -> right.iterate("iterate", false));
       options.entries().putAbsentKey(3, key);
@@ -207,6 +208,7 @@ final class SequenceTest {
     ChildOutput output = new ChildOutput(new PrintStream(said, true, UTF_8));
     ReadWorkloads reads = new ReadWorkloads(options, options.entries(), engine, output);
     reads.gets("get", 2, 2000);
+    reads.reusedGets("get_reused", 2, 2000);
     reads.gets("get1", 1, 2000);
     reads.gets("get-settled", 2, 2000);
     reads.views("get_view", 2, 2000);
