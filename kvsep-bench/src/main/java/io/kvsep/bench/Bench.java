@@ -104,8 +104,8 @@ public final class Bench {
         --scan-max N             most entries of each walk        (2000000)
         --durability none|async|sync   of load, overwrite and mixed (none)
         --seed N                 what is read and overwritten     (1)
-        --memory-limit SIZE      every engine in a control group with so much memory, such as
-                                 1200M                            (none)
+        --memory-limit SIZE|P%   every engine in a control group with so much memory, such as
+                                 1200M, or 25% of the data        (none)
         --csv FILE               every figure of every round
         --charts DIR             the medians as pictures
         --go-dir DIR             the program for badger and bbolt (kvsep-bench/go)

@@ -31,13 +31,10 @@ public final class CompareCommand {
   private final Map<String, ChildLine.About> engines = new LinkedHashMap<>();
   private final List<String> failures = new ArrayList<>();
   private final @Nullable Path goProgram;
-  private final @Nullable MemoryGroup group;
 
-  private CompareCommand(
-      CompareOptions options, @Nullable Path goProgram, @Nullable MemoryGroup group) {
+  private CompareCommand(CompareOptions options, @Nullable Path goProgram) {
     this.options = options;
     this.goProgram = goProgram;
-    this.group = group;
   }
 
   public static void run(List<String> words) {
@@ -45,13 +42,12 @@ public final class CompareCommand {
     requireWritable(options.csv(), options.charts());
     Path parent = options.directory();
     Path directory = parent == null ? Directories.temporary() : Directories.temporary(parent);
-    try (Cleanup removal = Cleanup.of(() -> Directories.remove(directory));
-        MemoryGroup group = MemoryGroup.of(options.memoryLimitBytes())) {
+    try (Cleanup removal = Cleanup.of(() -> Directories.remove(directory))) {
       Path program =
           options.engines().stream().anyMatch(Engines::isGo)
               ? GoProgram.build(options.goDirectory(), directory)
               : null;
-      new CompareCommand(options, program, group).run(directory);
+      new CompareCommand(options, program).run(directory);
     }
   }
 
@@ -115,7 +111,7 @@ public final class CompareCommand {
     ChildProcess.Outcome outcome;
     double seconds;
     try (Bar bar = new Bar(label)) {
-      outcome = ChildProcess.run(command(round, set, engine, store), SILENCE_MAX, bar::update);
+      outcome = run(set, command(round, set, engine, store), bar);
       seconds = (System.nanoTime() - start) / 1e9;
     } finally {
       if (Files.exists(store)) {
@@ -157,15 +153,25 @@ public final class CompareCommand {
     outcome.errors().forEach(line -> System.err.println(engine + ": " + line));
   }
 
+  private static ChildProcess.Outcome run(
+      CompareOptions.DataSet set, List<String> command, Bar bar) {
+    if (!set.isLimited()) {
+      return ChildProcess.run(command, SILENCE_MAX, bar::update);
+    }
+    try (MemoryGroup group = MemoryGroup.of(set.memoryLimitBytes())) {
+      List<String> limited = new ArrayList<>(group.prefix());
+      limited.addAll(command);
+      return ChildProcess.run(limited, SILENCE_MAX, bar::update);
+    }
+  }
+
   private List<String> command(int round, CompareOptions.DataSet set, String engine, Path store) {
     List<String> command = new ArrayList<>();
-    if (group != null) {
-      command.addAll(group.prefix());
-    }
+    long cacheMebibytes = set.cacheMebibytes(options.cacheMebibytes());
     if (Engines.isGo(engine) && goProgram != null) {
       command.add(goProgram.toString());
     } else {
-      command.addAll(java(engine, options.cacheMebibytes()));
+      command.addAll(java(heap(engine, set.isLimited(), cacheMebibytes)));
     }
     command.addAll(
         new ChildOptions(
@@ -174,7 +180,7 @@ public final class CompareCommand {
                 set.entries(),
                 set.valueBytes(),
                 1000,
-                options.cacheMebibytes() << 20,
+                cacheMebibytes << 20,
                 options.durability(),
                 options.scanMax(),
                 options.gets(),
@@ -191,19 +197,23 @@ public final class CompareCommand {
 
   /** What {@code --tune} says is for tuned rows alone. */
   private Tuning tuning(String row, CompareOptions.DataSet set) {
-    Tuning tuning = Engines.tuning(row, 2 * set.rawBytes() < options.memoryBytes());
+    Tuning tuning = Engines.tuning(row, set.isInMemory());
     return Engines.isTuned(row) ? tuning.with(options.tuning(), Engines.engine(row)) : tuning;
   }
 
   /**
-   * The JVM command of a child. All are equal, except for the heap of engines that keep pages
-   * there.
+   * Heap of a JVM, in MiB; more where an engine keeps its pages there. With a limit of memory it
+   * has the share of the caches, a quarter.
    */
-  static List<String> java(String engine, long cacheMebibytes) {
-    long heap = HEAP_MEBIBYTES + (Engines.isOnHeap(engine) ? 3 * cacheMebibytes : 0);
+  private static long heap(String row, boolean limited, long cacheMebibytes) {
+    long heap = limited ? cacheMebibytes : HEAP_MEBIBYTES;
+    return heap + (Engines.isOnHeap(row) ? (limited ? 1 : 3) * cacheMebibytes : 0);
+  }
+
+  static List<String> java(long heapMebibytes) {
     return List.of(
         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-        "-Xmx" + heap + "m",
+        "-Xmx" + heapMebibytes + "m",
         "-XX:+UseG1GC",
         "-Dsun.misc.unsafe.memory.access=allow",
         "--enable-native-access=ALL-UNNAMED",

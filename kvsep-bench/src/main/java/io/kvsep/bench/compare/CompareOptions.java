@@ -29,24 +29,48 @@ record CompareOptions(
     Tuning tuning,
     @Nullable Path csv,
     @Nullable Path charts,
-    long memoryLimitBytes,
     @Nullable Path directory,
     Path goDirectory) {
 
   /**
    * @param name as in the CSV file
    * @param valueBytes as in the child's option
+   * @param memoryLimitBytes what a child may use, file cache included; 0 without a limit
    */
-  record DataSet(String name, long entries, String valueBytes) {
-    long rawBytes() {
+  record DataSet(String name, long entries, String valueBytes, long memoryLimitBytes) {
+    DataSet(String name, long entries, String valueBytes) {
+      this(name, entries, valueBytes, 0);
+    }
+
+    private DataSet in(String limit) {
+      long bytes =
+          limit.endsWith("%")
+              ? rawBytes() / 100 * number(limit.substring(0, limit.length() - 1), limit)
+              : bytes(limit);
+      if (bytes < MemoryGroup.BYTES_MIN) {
+        throw new UsageException("--memory-limit must be at least 64M, with values of " + name);
+      }
+      return new DataSet(name + "-in-" + limit, entries, valueBytes, bytes);
+    }
+
+    /** Whether the data fits well. */
+    boolean isInMemory() {
+      long machine = ProcessStatus.memoryBytes();
+      return 2 * rawBytes() < (isLimited() ? Math.min(machine, memoryLimitBytes) : machine);
+    }
+
+    boolean isLimited() {
+      return memoryLimitBytes > 0;
+    }
+
+    /** At most a quarter of the limit, as kvsep has it by default. */
+    long cacheMebibytes(long most) {
+      return isLimited() ? Math.min(most, memoryLimitBytes >> 22) : most;
+    }
+
+    private long rawBytes() {
       return Entries.of(entries, valueBytes).rawBytes();
     }
-  }
-
-  /** What a child may use, file cache included. */
-  long memoryBytes() {
-    long machine = ProcessStatus.memoryBytes();
-    return memoryLimitBytes == 0 ? machine : Math.min(machine, memoryLimitBytes);
   }
 
   static CompareOptions parse(List<String> words) {
@@ -61,9 +85,11 @@ record CompareOptions(
     }
     requireDistinct("engines", engines);
     List<DataSet> sets = new ArrayList<>();
-    for (String set :
+    String limit = arguments.text("memory-limit");
+    for (String word :
         list(arguments.text("sets"), List.of("128", "1024", "16384", "alternating"))) {
-      sets.add(dataSet(set, scale));
+      DataSet set = dataSet(word, scale);
+      sets.add(limit == null ? set : set.in(limit));
     }
     requireDistinct("sets", sets.stream().map(DataSet::name).toList());
     List<String> workloads = list(arguments.text("workloads"), Workload.ALL);
@@ -85,7 +111,6 @@ record CompareOptions(
             Tuning.parse(arguments.text("tune")),
             path(arguments.text("csv")),
             path(arguments.text("charts")),
-            bytes(arguments.text("memory-limit")),
             path(arguments.text("dir")),
             goDirectory(arguments.text("go-dir")));
     arguments.requireAllUsed();
@@ -135,11 +160,8 @@ record CompareOptions(
     throw new UsageException("--scale must be above 0, up to 1000: " + word);
   }
 
-  /** A positive number with an optional suffix K, M or G of 1,024; 0 if missing. */
-  private static long bytes(@Nullable String word) {
-    if (word == null) {
-      return 0;
-    }
+  /** A positive number with an optional suffix K, M or G of 1,024. */
+  private static long bytes(String word) {
     String upper = word.toUpperCase(Locale.ROOT);
     int shift = upper.isEmpty() ? 0 : 10 * (1 + "KMG".indexOf(upper.charAt(upper.length() - 1)));
     return number(shift == 0 ? upper : upper.substring(0, upper.length() - 1), word) << shift;

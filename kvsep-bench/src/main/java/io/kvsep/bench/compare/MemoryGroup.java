@@ -1,7 +1,7 @@
 package io.kvsep.bench.compare;
 
 import io.kvsep.bench.Cleanup;
-import io.kvsep.bench.UsageException;
+import io.kvsep.bench.FailedMeasurementException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * end.
  */
 final class MemoryGroup implements AutoCloseable {
-  private static final long BYTES_MIN = 64 << 20;
+  static final long BYTES_MIN = 64 << 20;
   private static final Path ROOT = Path.of("/sys/fs/cgroup");
   private static final String LEGACY_LIMIT = "memory.limit_in_bytes";
 
@@ -27,24 +27,16 @@ final class MemoryGroup implements AutoCloseable {
     this.removal = Cleanup.of(() -> removeAtEnd(directory));
   }
 
-  /**
-   * Null without a limit, or if the system does not allow one, which is printed to standard error.
-   */
-  static @Nullable MemoryGroup of(long bytes) {
-    if (bytes == 0) {
-      return null;
-    }
-    if (bytes < BYTES_MIN) {
-      throw new UsageException("--memory-limit must be at least 64M");
-    }
+  /** Fails if the system does not allow one: figures without the limit would mean another thing. */
+  static MemoryGroup of(long bytes) {
     MemoryGroup group = create(ROOT, own("0::"), bytes);
     if (group == null) {
       group = createLegacy(ROOT.resolve("memory"), own(":memory:"), bytes);
     }
     if (group == null) {
-      System.err.println(
-          "--memory-limit is left out: no control group with a limit of memory can be made here"
-              + " (cgroup v2 or v1, and the right to write below "
+      throw new FailedMeasurementException(
+          "no control group with a limit of memory can be made here (cgroup v2 or v1, and the right"
+              + " to write below "
               + ROOT
               + ")");
     }

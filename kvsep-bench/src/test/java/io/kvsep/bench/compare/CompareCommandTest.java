@@ -95,6 +95,8 @@ final class CompareCommandTest {
         "--durability some",
         "--memory-limit 12X",
         "--memory-limit M",
+        "--memory-limit %",
+        "--sets 1024:1000 --memory-limit 25%",
         "--rounds 0",
         "--rest yes",
         "--rest idle,idle",
@@ -122,7 +124,19 @@ final class CompareCommandTest {
             new CompareOptions.DataSet("alternating", 30, "64000/2932000")),
         options.sets());
     assertEquals(16, options.engines().size());
-    assertEquals(
-        1_200L << 20, CompareOptions.parse(List.of("--memory-limit", "1200M")).memoryLimitBytes());
+  }
+
+  @Test
+  void limitIsOfBytesOrOfAShareOfTheData() {
+    CompareOptions.DataSet some =
+        CompareOptions.parse(List.of("--sets", "1024", "--memory-limit", "1200M")).sets().get(0);
+    assertEquals(1_200L << 20, some.memoryLimitBytes());
+    assertEquals("1024-in-1200M", some.name());
+    assertEquals(256, some.cacheMebibytes(256));
+    CompareOptions.DataSet quarter =
+        CompareOptions.parse(List.of("--sets", "1024", "--memory-limit", "25%")).sets().get(0);
+    assertEquals(1_000_000L * (22 + 1024) / 4, quarter.memoryLimitBytes());
+    assertEquals("1024-in-25%", quarter.name());
+    assertEquals(62, quarter.cacheMebibytes(256));
   }
 }

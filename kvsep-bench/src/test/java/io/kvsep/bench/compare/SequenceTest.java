@@ -59,7 +59,7 @@ final class SequenceTest {
   }
 
   private static ChildProcess.Outcome child(ChildOptions options) {
-    List<String> command = new ArrayList<>(CompareCommand.java(options.engine(), 16));
+    List<String> command = new ArrayList<>(CompareCommand.java(/* heapMebibytes= */ 560));
     // A child lives too short to be worth better code.
     command.add(1, "-XX:TieredStopAtLevel=1");
     command.addAll(options.words());
