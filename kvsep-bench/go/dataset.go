@@ -154,6 +154,11 @@ func (r *random) next() uint64 {
 	return mix(r.state)
 }
 
+// unit is a number from 0 up to but not including 1.
+func (r *random) unit() float64 {
+	return float64(r.next()>>11) / (1 << 53)
+}
+
 // below is a number from 0 up to but not including bound.
 func (r *random) below(bound int64) int64 {
 	high, _ := bits.Mul64(r.next(), uint64(bound))

@@ -20,7 +20,7 @@ const (
 var (
 	// readNames are those of the workloads that follow the load after each rest.
 	readNames     = []string{"open", "get", "get_reused", "get1", "get_view", "miss", "iterate", "keys"}
-	lateNames     = []string{"single", "single_sync", "overwrite", "mixed"}
+	lateNames     = []string{"single", "single_sync", "overwrite", "steady", "mixed"}
 	workloadNames = slices.Concat([]string{"load"}, readNames, lateNames)
 )
 
@@ -81,6 +81,7 @@ func (r *run) steps() error {
 		"single":      r.single,
 		"single_sync": r.singleSync,
 		"overwrite":   r.overwrite,
+		"steady":      r.steady,
 		"mixed":       r.mixed,
 	}
 	step := func(name string) error {

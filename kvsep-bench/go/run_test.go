@@ -24,7 +24,10 @@ func TestWholeSequence(t *testing.T) {
 		"open-settled":      {"seconds"},
 		"iterate-settled":   {"rate", "seconds"},
 		"overwrite-settled": {"seconds", "written_bytes", "disk_bytes", "disk_by_raw", "written_by_raw"},
-		"process":           {"peak_memory", "anonymous_memory", "cpu"},
+		"steady": {"rate_slowest", "rate_last", "read_rate", "read_p99.9", "read_p99.9_slowest",
+			"disk_by_raw_most", "rate@1", "read_p99.9@1", "disk_by_raw@1", "rate", "until_closed", "p50",
+			"p99", "p99.9", "longest", "seconds", "disk_bytes", "disk_by_raw", "written_by_raw"},
+		"process": {"peak_memory", "anonymous_memory", "cpu"},
 	}
 	for _, each := range engines {
 		for _, lengths := range []string{"128", "1024", "100/300000"} {

@@ -57,7 +57,7 @@ func (r *run) batches(count int64, size int, limit time.Duration,
 		done.latencies.add(int64(now.Sub(batchStart)))
 		done.entries += int64(len(batch))
 		done.raw += int64(used)
-		r.out.step(r.workload, i+1, count)
+		r.stepOf(work{count: count, limit: limit}, i+1, now.Sub(start))
 		if limit > 0 && now.Sub(start) >= limit {
 			break
 		}

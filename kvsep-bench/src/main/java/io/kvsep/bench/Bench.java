@@ -93,13 +93,13 @@ public final class Bench {
                                  2,932 kB alternating             (1)
         --rounds R               the median counts                (3)
         --workloads W,W,..       load open get get_reused get1 get_view miss iterate keys single
-                                 single_sync overwrite mixed      (all)
+                                 single_sync overwrite steady mixed (all but steady)
         --rest none|settled|idle,..   before reads: closed and opened; maintained by the engine's
                                  own call; idle for three seconds. Several are in turns, with all
                                  reads after each                 (none,settled)
         --cache-mib C            for the caches of each engine    (256)
         --threads T              readers                          (2)
-        --seconds S              most that each read workload takes (5)
+        --seconds S              most that each read workload takes, and how long steady is (5)
         --gets G                 most reads of each               (2000000)
         --scan-max N             most entries of each walk        (2000000)
         --durability none|async|sync   of load, overwrite and mixed (none)

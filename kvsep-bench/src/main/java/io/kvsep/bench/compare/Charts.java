@@ -62,6 +62,9 @@ final class Charts {
     all.add(new Shown("Overwrite, until closed", OVERWRITE, "until_closed", Scale.RATE));
     all.add(new Shown("Overwrite, on disk / raw", OVERWRITE, DISK, Scale.BY_RAW));
     all.add(new Shown("Overwrite, written / raw", OVERWRITE, "written_by_raw", Scale.BY_RAW));
+    all.add(new Shown("Steady overwrite", "steady", RATE, Scale.RATE));
+    all.add(new Shown("Steady, slowest 10 s", "steady", "rate_slowest", Scale.RATE));
+    all.add(new Shown("Steady, most on disk / raw", "steady", "disk_by_raw_most", Scale.BY_RAW));
     all.add(new Shown("90 % gets, 10 % puts", "mixed", RATE, Scale.RATE));
     return all;
   }

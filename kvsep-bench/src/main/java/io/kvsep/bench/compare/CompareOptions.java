@@ -92,7 +92,7 @@ record CompareOptions(
       sets.add(limit == null ? set : set.in(limit));
     }
     requireDistinct("sets", sets.stream().map(DataSet::name).toList());
-    List<String> workloads = list(arguments.text("workloads"), Workload.ALL);
+    List<String> workloads = list(arguments.text("workloads"), Workload.USUAL);
     Sequence.requireKnown(workloads);
     CompareOptions options =
         new CompareOptions(

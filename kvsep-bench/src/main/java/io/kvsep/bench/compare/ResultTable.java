@@ -24,8 +24,18 @@ final class ResultTable {
    *
    * @param label workload and durability
    * @param lessIsBetter whether the smallest value is the best
+   * @param hasSpace whether the disk space that goes with a rate stands beside it
    */
-  private record Line(String workload, String metric, String label, boolean lessIsBetter) {}
+  private record Line(
+      String workload, String metric, String label, boolean lessIsBetter, boolean hasSpace) {
+    Line(String workload, String metric, String label, boolean lessIsBetter) {
+      this(workload, metric, label, lessIsBetter, /* hasSpace= */ false);
+    }
+
+    static Line withSpace(String workload, String metric, String label) {
+      return new Line(workload, metric, label, /* lessIsBetter= */ false, /* hasSpace= */ true);
+    }
+  }
 
   /**
    * @param rows at least one
@@ -59,8 +69,8 @@ final class ResultTable {
             new Line("single", "longest", "  longest", true),
             new Line("single_sync", "rate", "single puts, 16 threads [sync]", false),
             new Line("single_sync", "p99", "  p99", true),
-            new Line("overwrite", "rate", "overwrite, batches of 100" + mode, false),
-            new Line("overwrite", "until_closed", "  until synced and closed", false),
+            Line.withSpace("overwrite", "rate", "overwrite by 100" + mode + ", disk / raw"),
+            Line.withSpace("overwrite", "until_closed", "  until synced and closed"),
             new Line("overwrite", "longest", "  longest batch", true),
             new Line("overwrite", "disk_by_raw", "  bytes on disk / raw", true),
             new Line("overwrite", "written_by_raw", "  bytes written / raw", true)));
@@ -69,6 +79,15 @@ final class ResultTable {
     }
     lines.addAll(
         List.of(
+            Line.withSpace("steady", "rate", "steady overwrite" + mode + ", disk / raw"),
+            Line.withSpace("steady", "rate_slowest", "  slowest 10 s"),
+            Line.withSpace("steady", "rate_last", "  last 10 s"),
+            new Line("steady", "longest", "  longest batch", true),
+            new Line("steady", "disk_by_raw_most", "  most bytes on disk / raw", true),
+            new Line("steady", "written_by_raw", "  bytes written / raw", true),
+            new Line("steady", "read_rate", "  gets beside it", false),
+            new Line("steady", "read_p99.9", "  p99.9", true),
+            new Line("steady", "read_p99.9_slowest", "  p99.9 of the slowest 10 s", true),
             new Line("mixed", "rate", "90 % get, 10 % put" + mode, false),
             new Line("mixed", "p99.9", "  p99.9", true),
             new Line("process", "peak_memory", "peak memory, mapped files included", true),
@@ -148,7 +167,13 @@ final class ResultTable {
     text.append(cell(label, -LABEL_COLUMNS));
     for (int i = 0; i < engines.size(); i++) {
       boolean isFailed = hasFailed(dataset, engines.get(i), line.workload());
-      text.append(cell(isFailed ? "FAILED" : shown(values.get(i), line), CELL_COLUMNS));
+      String shown = shown(values.get(i), line);
+      if (line.hasSpace() && values.get(i).isPresent()) {
+        OptionalDouble space =
+            medians.value(dataset, engines.get(i), line.workload(), "disk_by_raw");
+        shown += String.format(Locale.ROOT, " %.2fx", space.orElse(0));
+      }
+      text.append(cell(isFailed ? "FAILED" : shown, CELL_COLUMNS));
     }
     int ours = columns.indexOf(OURS);
     if (ours >= 0 && values.get(ours).isPresent() && bestValue > 0) {

@@ -49,6 +49,9 @@ final class Sequence implements AutoCloseable {
     if (options.does("overwrite")) {
       overwrite();
     }
+    if (options.does("steady")) {
+      steady();
+    }
     if (options.does("mixed")) {
       begin("mixed");
       mixed(open(options.durability()));
@@ -96,6 +99,20 @@ final class Sequence implements AutoCloseable {
     for (Rest rest : options.rests()) {
       rest(rest, "overwrite", writtenBefore, done.rawBytes());
     }
+  }
+
+  private void steady() {
+    begin("steady");
+    Engine opened = open(options.durability());
+    DiskSpace.writeOut(options.directory());
+    long writtenBefore = ProcessStatus.writtenBytes();
+    long start = System.nanoTime();
+    WriteWorkloads.Written done;
+    try (SyncTimer timer = SyncTimer.of(opened, options.durability())) {
+      done = new SteadyWorkload(options, entries, opened, output).run(liveRawBytes);
+    }
+    finish(opened, start, done.entries());
+    space(writtenBefore, done.rawBytes());
   }
 
   /** Syncs and closes after writing. */

@@ -18,7 +18,11 @@ final class Workload {
           "single",
           "single_sync",
           "overwrite",
+          "steady",
           "mixed");
+
+  /** Without those that are long, which run only on request. */
+  static final List<String> USUAL = ALL.stream().filter(name -> !name.equals("steady")).toList();
 
   private Workload() {}
 

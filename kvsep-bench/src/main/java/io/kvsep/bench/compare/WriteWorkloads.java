@@ -149,7 +149,7 @@ final class WriteWorkloads {
     SplittableRandom random = options.random("overwrite", /* warming= */ false, 0);
     long start = System.nanoTime();
     try (Engine.Writer writer = engine.writer()) {
-      Batches batches = new Batches(writer, OVERWRITE_BATCH, latencies);
+      Batches batches = overwriting(writer, latencies);
       while (batches.written < entries.count() && System.nanoTime() - start < nanosMax()) {
         batches.add(random.nextLong(entries.count()));
         if ((batches.written & 255) == 0) {
@@ -163,12 +163,16 @@ final class WriteWorkloads {
     }
   }
 
+  Batches overwriting(Engine.Writer writer, Latencies latencies) {
+    return new Batches(writer, OVERWRITE_BATCH, latencies);
+  }
+
   private long nanosMax() {
     return PATIENCE * options.time().toNanos();
   }
 
   /** Batches of a number of entries, or of bytes if these are long. Not thread safe. */
-  private final class Batches {
+  final class Batches {
     private final Engine.Writer writer;
     private final int countMax;
     private final Latencies latencies;
@@ -177,8 +181,8 @@ final class WriteWorkloads {
     private int count;
     private long bytes;
     private long startNanos;
-    private long written;
-    private long writtenBytes;
+    long written;
+    long writtenBytes;
 
     Batches(Engine.Writer writer, int countMax, Latencies latencies) {
       this.writer = writer;
