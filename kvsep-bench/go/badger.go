@@ -138,11 +138,11 @@ func (r *badgerReader) view(key []byte, look func(value []byte) error) (bool, er
 	return true, item.Value(look)
 }
 
-func (r *badgerReader) cursor(keysOnly bool) cursor {
+func (r *badgerReader) cursor(from []byte, keysOnly bool) cursor {
 	settings := badger.DefaultIteratorOptions
 	settings.PrefetchValues = !keysOnly && r.prefetch > 0
 	settings.PrefetchSize = r.prefetch
-	return &badgerCursor{iterator: r.tx.NewIterator(settings)}
+	return &badgerCursor{iterator: r.tx.NewIterator(settings), from: from}
 }
 
 func (r *badgerReader) close() error {
@@ -152,12 +152,14 @@ func (r *badgerReader) close() error {
 
 type badgerCursor struct {
 	iterator *badger.Iterator
+	from     []byte
 	item     *badger.Item
 }
 
 func (c *badgerCursor) next() bool {
 	if c.item == nil {
-		c.iterator.Rewind()
+		// From the first one on without a key.
+		c.iterator.Seek(c.from)
 	} else {
 		c.iterator.Next()
 	}

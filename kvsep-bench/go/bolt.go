@@ -145,8 +145,8 @@ func (r *boltReader) view(key []byte, look func(value []byte) error) (bool, erro
 	return true, look(value)
 }
 
-func (r *boltReader) cursor(bool) cursor {
-	return &boltCursor{cursor: r.bucket.Cursor()}
+func (r *boltReader) cursor(from []byte, _ bool) cursor {
+	return &boltCursor{cursor: r.bucket.Cursor(), from: from}
 }
 
 func (r *boltReader) close() error {
@@ -155,18 +155,22 @@ func (r *boltReader) close() error {
 
 type boltCursor struct {
 	cursor       *bbolt.Cursor
+	from         []byte
 	started      bool
 	currentKey   []byte
 	currentValue []byte
 }
 
 func (c *boltCursor) next() bool {
-	if c.started {
+	switch {
+	case c.started:
 		c.currentKey, c.currentValue = c.cursor.Next()
-	} else {
-		c.started = true
+	case c.from == nil:
 		c.currentKey, c.currentValue = c.cursor.First()
+	default:
+		c.currentKey, c.currentValue = c.cursor.Seek(c.from)
 	}
+	c.started = true
 	return c.currentKey != nil
 }
 

@@ -131,7 +131,7 @@ func (r *run) pass(keysOnly bool, enough int64) (seen int64, err error) {
 			err = closeErr
 		}
 	}()
-	entries := from.cursor(keysOnly)
+	entries := from.cursor(nil, keysOnly)
 	defer entries.close()
 	var key, value []byte
 	for seen < enough && entries.next() {

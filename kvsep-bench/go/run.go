@@ -20,7 +20,7 @@ const (
 var (
 	// readNames are those of the workloads that follow the load after each rest.
 	readNames     = []string{"open", "get", "get_reused", "get1", "get_view", "miss", "iterate", "keys"}
-	lateNames     = []string{"single", "single_sync", "overwrite", "steady", "mixed"}
+	lateNames     = slices.Concat([]string{"single", "single_sync", "overwrite", "steady"}, mixNames())
 	workloadNames = slices.Concat([]string{"load"}, readNames, lateNames)
 )
 
@@ -43,6 +43,8 @@ type run struct {
 	// user's bytes of it.
 	writtenBefore int64
 	written       int64
+	// inserted are the entries that mixes have inserted, by thread.
+	inserted []int64
 	// anonymousPeak is the most anonymous memory seen at the end of a workload.
 	anonymousPeak int64
 }
@@ -82,7 +84,9 @@ func (r *run) steps() error {
 		"single_sync": r.singleSync,
 		"overwrite":   r.overwrite,
 		"steady":      r.steady,
-		"mixed":       r.mixed,
+	}
+	for _, m := range mixes {
+		steps[m.name] = func() error { return r.mix(m) }
 	}
 	step := func(name string) error {
 		r.workload = name + r.rested.suffix()

@@ -141,7 +141,7 @@ func TestEveryOperationOfTheMixIsTimed(t *testing.T) {
 	if err := r.open(c.durability); err != nil {
 		t.Fatal(err)
 	}
-	done, _, latencies, err := r.perform(r.mixing(false))
+	done, _, latencies, err := r.perform(r.mixing(mixes[0], false))
 	if err != nil || latencies.total != done || done == 0 {
 		t.Errorf("%d operations, %d of them timed, %v", done, latencies.total, err)
 	}

@@ -68,8 +68,8 @@ type reader interface {
 	// view calls look with the value where the engine has it, valid during the call; false if there
 	// is none.
 	view(key []byte, look func(value []byte) error) (bool, error)
-	// cursor is in front of the first entry.
-	cursor(keysOnly bool) cursor
+	// cursor is in front of the first entry, or of the first from a key on.
+	cursor(from []byte, keysOnly bool) cursor
 	close() error
 }
 

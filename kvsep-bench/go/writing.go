@@ -144,6 +144,11 @@ func (r *run) singleSync() error {
 		block: 1, every: 1, operation: r.putNew(r.data.entries+r.warmUpSingles()+r.measuredSingles(), order, 0)})
 }
 
+// unusedFrom is the first ordinal that neither single nor singleSync puts.
+func (r *run) unusedFrom() int64 {
+	return r.data.entries + r.warmUpSingles() + r.measuredSingles() + syncOrdinals
+}
+
 // putNew puts the entries of an order from one of them on; ordinals start at first.
 func (r *run) putNew(first int64, order dataset, from int64) func(*worker) (operation, error) {
 	return func(*worker) (operation, error) {
@@ -210,51 +215,5 @@ func (r *run) collectAll() error {
 		if err != nil || !more {
 			return err
 		}
-	}
-}
-
-// mixed does nine reads to one write, of random entries. What fits memory is read once before: a
-// system may have given pages of the file cache away meanwhile.
-func (r *run) mixed() error {
-	if err := r.open(r.command.durability); err != nil {
-		return err
-	}
-	if !r.command.exceedsMemory() {
-		if _, err := r.pass(false, r.data.entries); err != nil {
-			return err
-		}
-	}
-	return r.synced(func() error {
-		if _, _, _, err := r.perform(r.mixing(true)); err != nil {
-			return err
-		}
-		return r.measure(r.mixing(false))
-	})
-}
-
-// mixing is timed as a whole: percentiles of a part of the reads and all of the writes would be those of neither.
-func (r *run) mixing(warming bool) work {
-	return work{threads: r.command.threads, limit: r.command.seconds, block: 16, every: 1,
-		operation: r.readOrWrite(warming)}
-}
-
-func (r *run) readOrWrite(warming bool) func(*worker) (operation, error) {
-	return func(w *worker) (operation, error) {
-		choice := r.choice(warming, w.thread)
-		key := r.data.newKey()
-		written := make([]byte, r.data.longestValue())
-		var found []byte
-		return func(int64) (err error) {
-			ordinal := choice.below(r.data.entries)
-			if choice.below(10) == 0 {
-				return r.put(ordinal, key, written)
-			}
-			putKey(ordinal, key)
-			found, err = r.store.get(key, found)
-			if err != nil {
-				return err
-			}
-			return r.data.checkEnds(ordinal, found)
-		}, nil
 	}
 }

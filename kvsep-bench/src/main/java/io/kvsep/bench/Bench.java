@@ -83,7 +83,7 @@ public final class Bench {
         --batch B                entries per write                (100)
         --rounds R               of cost, with reclaim and without; of scan, before and after (3)
       compare   kvsep, RocksDB, LMDB and others in turns, each in a process of its own: loads,
-                reads, walks, single puts, overwrites; prints medians
+                reads, walks, single puts, overwrites, mixes; prints medians
                 (see docs/internals/bench-protocol.md)
         --engines E,E,..         kvsep rocksdb rocksdb-blob lmdb mvstore xodus badger bbolt, with
                                  their default options; each with -tuned behind its name, with
@@ -93,7 +93,8 @@ public final class Bench {
                                  2,932 kB alternating             (1)
         --rounds R               the median counts                (3)
         --workloads W,W,..       load open get get_reused get1 get_view miss iterate keys single
-                                 single_sync overwrite steady mixed (all but steady)
+                                 single_sync overwrite steady mixed ycsb_a to ycsb_f, or ycsb for
+                                 these six                        (all but steady and ycsb)
         --rest none|settled|idle,..   before reads: closed and opened; maintained by the engine's
                                  own call; idle for three seconds. Several are in turns, with all
                                  reads after each                 (none,settled)

@@ -92,7 +92,10 @@ record CompareOptions(
       sets.add(limit == null ? set : set.in(limit));
     }
     requireDistinct("sets", sets.stream().map(DataSet::name).toList());
-    List<String> workloads = list(arguments.text("workloads"), Workload.USUAL);
+    List<String> workloads = new ArrayList<>();
+    for (String word : list(arguments.text("workloads"), Workload.USUAL)) {
+      workloads.addAll(word.equals("ycsb") ? Mix.ycsb() : List.of(word));
+    }
     Sequence.requireKnown(workloads);
     CompareOptions options =
         new CompareOptions(

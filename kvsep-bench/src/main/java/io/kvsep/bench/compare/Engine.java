@@ -1,6 +1,7 @@
 package io.kvsep.bench.compare;
 
 import java.io.Closeable;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An open store of one engine. Thread safe, but its readers and writers belong to one thread. All
@@ -94,13 +95,18 @@ interface Engine extends Closeable {
       throw new UnsupportedOperationException("no views");
     }
 
-    abstract Cursor cursor(boolean keysOnly);
+    /**
+     * A scan of what the reader sees, in key order.
+     *
+     * @param from the first key, or null for that of the store
+     */
+    abstract Cursor cursor(byte @Nullable [] from, boolean keysOnly);
 
     @Override
     public abstract void close();
   }
 
-  /** A scan from the first key on. */
+  /** A scan, before its first entry. */
   interface Cursor extends Closeable {
     boolean next();
 

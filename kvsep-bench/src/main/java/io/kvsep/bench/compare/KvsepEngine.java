@@ -11,6 +11,7 @@ import io.kvsep.WriteBatch;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /** kvsep. */
 final class KvsepEngine implements Engine {
@@ -156,8 +157,9 @@ final class KvsepEngine implements Engine {
     }
 
     @Override
-    Cursor cursor(boolean keysOnly) {
-      KvCursor cursor = store.cursor(keysOnly ? ScanOptions.all().keysOnly() : ScanOptions.all());
+    Cursor cursor(byte @Nullable [] from, boolean keysOnly) {
+      ScanOptions range = ScanOptions.range(from, null);
+      KvCursor cursor = store.cursor(keysOnly ? range.keysOnly() : range);
       return new Cursor() {
         @Override
         public boolean next() {

@@ -8,6 +8,7 @@ import org.lmdbjava.Dbi;
 import org.lmdbjava.DbiFlags;
 import org.lmdbjava.Env;
 import org.lmdbjava.EnvFlags;
+import org.lmdbjava.GetOp;
 import org.lmdbjava.Meta;
 import org.lmdbjava.Txn;
 
@@ -135,11 +136,15 @@ final class LmdbEngine implements Engine {
       this.changing = changing;
     }
 
-    private @Nullable ByteBuffer find(byte[] key) {
+    private void renew() {
       if (changing) {
         txn.reset();
         txn.renew();
       }
+    }
+
+    private @Nullable ByteBuffer find(byte[] key) {
+      renew();
       return dbi.get(txn, into(keyBuffer, key));
     }
 
@@ -172,7 +177,8 @@ final class LmdbEngine implements Engine {
     }
 
     @Override
-    Cursor cursor(boolean keysOnly) {
+    Cursor cursor(byte @Nullable [] from, boolean keysOnly) {
+      renew();
       org.lmdbjava.Cursor<ByteBuffer> cursor = dbi.openCursor(txn);
       return new Cursor() {
         private boolean started;
@@ -183,7 +189,9 @@ final class LmdbEngine implements Engine {
             return cursor.next();
           }
           started = true;
-          return cursor.first();
+          return from == null
+              ? cursor.first()
+              : cursor.get(into(keyBuffer, from), GetOp.MDB_SET_RANGE);
         }
 
         @Override

@@ -3,6 +3,7 @@ package io.kvsep.bench.compare;
 import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
 import org.h2.mvstore.type.ByteArrayDataType;
+import org.jspecify.annotations.Nullable;
 
 /** MVStore of H2: a B-tree with its own pages on the heap, written in chunks. */
 final class MvStoreEngine implements Engine {
@@ -113,8 +114,8 @@ final class MvStoreEngine implements Engine {
     }
 
     @Override
-    Cursor cursor(boolean keysOnly) {
-      org.h2.mvstore.Cursor<byte[], byte[]> cursor = map.cursor(null);
+    Cursor cursor(byte @Nullable [] from, boolean keysOnly) {
+      org.h2.mvstore.Cursor<byte[], byte[]> cursor = map.cursor(from);
       return new Cursor() {
         private byte[] key = new byte[0];
 

@@ -164,7 +164,7 @@ final class ReadWorkloads {
     byte[] key = new byte[Dataset.KEY_BYTES];
     byte[] value = new byte[entries.valueBytesMax()];
     try (Engine.Reader reader = engine.reader(/* changing= */ false);
-        Engine.Cursor cursor = reader.cursor(keysOnly)) {
+        Engine.Cursor cursor = reader.cursor(/* from= */ null, keysOnly)) {
       for (long ordinal = 0; ordinal < expected; ordinal++) {
         // As cheap as in the Go program, because only the engines are to be measured.
         if (!cursor.next()

@@ -1,6 +1,7 @@
 package io.kvsep.bench.compare;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.OptionalDouble;
@@ -11,7 +12,7 @@ import java.util.OptionalDouble;
  */
 final class ResultTable {
   private static final String OURS = "kvsep";
-  private static final int LABEL_COLUMNS = 40;
+  private static final int LABEL_COLUMNS = 44;
   private static final int CELL_COLUMNS = 17;
 
   private final List<ResultRow> rows;
@@ -87,9 +88,16 @@ final class ResultTable {
             new Line("steady", "written_by_raw", "  bytes written / raw", true),
             new Line("steady", "read_rate", "  gets beside it", false),
             new Line("steady", "read_p99.9", "  p99.9", true),
-            new Line("steady", "read_p99.9_slowest", "  p99.9 of the slowest 10 s", true),
-            new Line("mixed", "rate", "90 % get, 10 % put" + mode, false),
-            new Line("mixed", "p99.9", "  p99.9", true),
+            new Line("steady", "read_p99.9_slowest", "  p99.9 of the slowest 10 s", true)));
+    Mix.ALL.stream()
+        .sorted(Comparator.comparing(Mix::name))
+        .forEach(
+            mix -> {
+              lines.add(new Line(mix.name(), "rate", mix.title() + mode, false));
+              lines.add(new Line(mix.name(), "p99.9", "  p99.9", true));
+            });
+    lines.addAll(
+        List.of(
             new Line("process", "peak_memory", "peak memory, mapped files included", true),
             new Line("process", "anonymous_memory", "  without files", true),
             new Line("process", "cpu", "CPU time of everything", true)));

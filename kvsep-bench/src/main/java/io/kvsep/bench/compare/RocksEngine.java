@@ -2,6 +2,7 @@ package io.kvsep.bench.compare;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import org.jspecify.annotations.Nullable;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.BloomFilter;
 import org.rocksdb.Cache;
@@ -221,8 +222,8 @@ final class RocksEngine implements Engine {
     }
 
     @Override
-    Cursor cursor(boolean keysOnly) {
-      return new DbCursor(db.newIterator(readOptions));
+    Cursor cursor(byte @Nullable [] from, boolean keysOnly) {
+      return new DbCursor(db.newIterator(readOptions), from);
     }
 
     @Override
@@ -231,10 +232,12 @@ final class RocksEngine implements Engine {
 
   private static final class DbCursor implements Cursor {
     private final RocksIterator iterator;
+    private final byte @Nullable [] from;
     private boolean started;
 
-    DbCursor(RocksIterator iterator) {
+    DbCursor(RocksIterator iterator, byte @Nullable [] from) {
       this.iterator = iterator;
+      this.from = from;
     }
 
     @Override
@@ -242,7 +245,11 @@ final class RocksEngine implements Engine {
       if (started) {
         iterator.next();
       } else {
-        iterator.seekToFirst();
+        if (from == null) {
+          iterator.seekToFirst();
+        } else {
+          iterator.seek(from);
+        }
         started = true;
       }
       if (iterator.isValid()) {

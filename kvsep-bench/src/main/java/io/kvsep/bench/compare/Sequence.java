@@ -2,6 +2,7 @@ package io.kvsep.bench.compare;
 
 import io.kvsep.bench.UsageException;
 import java.lang.management.ManagementFactory;
+import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -52,10 +53,7 @@ final class Sequence implements AutoCloseable {
     if (options.does("steady")) {
       steady();
     }
-    if (options.does("mixed")) {
-      begin("mixed");
-      mixed(open(options.durability()));
-    }
+    mixes();
     begin("close");
     close();
     process();
@@ -230,11 +228,21 @@ final class Sequence implements AutoCloseable {
     }
   }
 
-  private void mixed(Engine opened) {
-    if (2 * entries.rawBytes() < ProcessStatus.memoryBytes()) {
-      new ReadWorkloads(options, entries, opened, output).walk("mixed");
+  private void mixes() {
+    List<Mix> mixes = Mix.ALL.stream().filter(mix -> options.does(mix.name())).toList();
+    if (mixes.isEmpty()) {
+      return;
     }
-    new MixedWorkload(options, entries, opened, output).run();
+    begin(mixes.get(0).name());
+    Engine opened = open(options.durability());
+    if (2 * entries.rawBytes() < ProcessStatus.memoryBytes()) {
+      new ReadWorkloads(options, entries, opened, output).walk(workload);
+    }
+    MixedWorkload mixed = new MixedWorkload(options, entries, opened, output);
+    for (Mix mix : mixes) {
+      begin(mix.name());
+      mixed.run(mix);
+    }
   }
 
   private void singles() {

@@ -1,28 +1,36 @@
 package io.kvsep.bench.compare;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /** The names of the workloads, in their order. */
 final class Workload {
-  static final List<String> ALL =
-      List.of(
-          "load",
-          "open",
-          "get",
-          "get_reused",
-          "get1",
-          "get_view",
-          "miss",
-          "iterate",
-          "keys",
-          "single",
-          "single_sync",
-          "overwrite",
-          "steady",
-          "mixed");
+  static final List<String> ALL = all();
 
   /** Without those that are long, which run only on request. */
-  static final List<String> USUAL = ALL.stream().filter(name -> !name.equals("steady")).toList();
+  static final List<String> USUAL =
+      ALL.stream().filter(name -> !name.equals("steady") && !name.startsWith("ycsb_")).toList();
+
+  private static List<String> all() {
+    List<String> all =
+        new ArrayList<>(
+            List.of(
+                "load",
+                "open",
+                "get",
+                "get_reused",
+                "get1",
+                "get_view",
+                "miss",
+                "iterate",
+                "keys",
+                "single",
+                "single_sync",
+                "overwrite",
+                "steady"));
+    Mix.ALL.forEach(mix -> all.add(mix.name()));
+    return all;
+  }
 
   private Workload() {}
 

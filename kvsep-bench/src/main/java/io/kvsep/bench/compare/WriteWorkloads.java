@@ -143,6 +143,11 @@ final class WriteWorkloads {
     return new Written(outcome.operations(), rawBytes.sum());
   }
 
+  /** The first ordinal that neither {@link #single} nor {@link #singleSync} puts. */
+  long unusedFrom() {
+    return entries.count() + warmUpSingles() + measuredSingles() + SYNCED_MAX;
+  }
+
   /** Writes as many random entries as there are. The time ends as in {@link #load}. */
   Written overwrite() {
     Latencies latencies = new Latencies();

@@ -141,11 +141,15 @@ final class XodusEngine implements Engine {
       this.changing = changing;
     }
 
-    private @Nullable ByteIterable find(byte[] key) {
+    private void renew() {
       if (changing) {
         transaction.abort();
         transaction = environment.beginReadonlyTransaction();
       }
+    }
+
+    private @Nullable ByteIterable find(byte[] key) {
+      renew();
       return store.get(transaction, new ArrayByteIterable(key));
     }
 
@@ -173,12 +177,19 @@ final class XodusEngine implements Engine {
     }
 
     @Override
-    Cursor cursor(boolean keysOnly) {
+    Cursor cursor(byte @Nullable [] from, boolean keysOnly) {
+      renew();
       jetbrains.exodus.env.Cursor cursor = Objects.requireNonNull(store.openCursor(transaction));
       return new Cursor() {
+        private boolean started = from == null;
+
         @Override
         public boolean next() {
-          return cursor.getNext();
+          if (started || from == null) {
+            return cursor.getNext();
+          }
+          started = true;
+          return cursor.getSearchKeyRange(new ArrayByteIterable(from)) != null;
         }
 
         @Override

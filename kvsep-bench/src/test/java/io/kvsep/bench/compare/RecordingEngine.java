@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Has every entry without keeping any, and remembers which ones its readers were asked for. */
 class RecordingEngine implements Engine {
@@ -110,7 +111,7 @@ class RecordingEngine implements Engine {
     }
 
     @Override
-    Cursor cursor(boolean keysOnly) {
+    Cursor cursor(byte @Nullable [] from, boolean keysOnly) {
       throw new UnsupportedOperationException("no order");
     }
 
