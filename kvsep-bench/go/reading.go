@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,10 @@ const (
 	readsOfATimed = 8
 	readBlock     = 256
 	passesMin     = 3
+	coldTime      = time.Second
 )
+
+var programStart = time.Now()
 
 // reading is one way to read an entry.
 type reading func(r *run, from reader, ordinal int64, a *arrays) error
@@ -77,6 +81,36 @@ func (r *run) read(threads int, each reading) error {
 	}
 	return r.measure(work{threads: threads, count: count, limit: r.command.seconds,
 		block: readBlock, every: readsOfATimed, operation: r.readRandom(each, false)})
+}
+
+// cold opens the store, gets one entry, and more until a second after the start of the program.
+func (r *run) cold() error {
+	opening := time.Now()
+	if err := r.open(r.command.durability); err != nil {
+		return err
+	}
+	r.result("open", time.Since(opening).Seconds(), "s")
+	from, err := r.store.reader()
+	if err != nil {
+		return err
+	}
+	choice := r.choice(false, 0)
+	a := &arrays{key: r.data.newKey()}
+	gets := &histogram{}
+	for now := time.Now(); now.Sub(programStart) < coldTime || gets.total == 0; {
+		start := now
+		if err := fresh(r, from, choice.below(r.data.entries), a); err != nil {
+			return err
+		}
+		now = time.Now()
+		if gets.total == 0 {
+			r.result("first_get", now.Sub(programStart).Seconds(), "s")
+		}
+		gets.add(int64(now.Sub(start)))
+	}
+	r.rate("rate", gets.total, time.Since(programStart))
+	r.latencies(gets)
+	return errors.Join(from.close(), r.close())
 }
 
 // readRandom reads random entries of one snapshot a thread.

@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// coldName is of a workload that runs alone, in a process of its own, on the store that the others have
+// left.
+const coldName = "cold"
+
 const (
 	syncThreads   = 16
 	syncPause     = time.Second
@@ -21,7 +25,7 @@ var (
 	// readNames are those of the workloads that follow the load after each rest.
 	readNames     = []string{"open", "get", "get_reused", "get1", "get_view", "miss", "iterate", "keys"}
 	lateNames     = slices.Concat([]string{"single", "single_sync", "overwrite", "steady"}, mixNames())
-	workloadNames = slices.Concat([]string{"load"}, readNames, lateNames)
+	workloadNames = slices.Concat([]string{"load"}, readNames, lateNames, []string{coldName})
 )
 
 // run is one sequence of workloads on one store.
@@ -54,6 +58,10 @@ func newRun(c *command, e engine, out *protocol) *run {
 }
 
 func (r *run) all() error {
+	if slices.Equal(r.command.workloads, []string{coldName}) {
+		r.workload = coldName
+		return r.cold()
+	}
 	r.out.engine(r.engine.name, r.engine.version(), r.engine.settings(r.command))
 	err := r.steps()
 	if r.store != nil {

@@ -94,7 +94,7 @@ public final class Bench {
         --rounds R               the median counts                (3)
         --workloads W,W,..       load open get get_reused get1 get_view miss iterate keys single
                                  single_sync overwrite steady mixed ycsb_a to ycsb_f, or ycsb for
-                                 these six                        (all but steady and ycsb)
+                                 these six, cold                  (all but steady and ycsb)
         --rest none|settled|idle,..   before reads: closed and opened; maintained by the engine's
                                  own call; idle for three seconds. Several are in turns, with all
                                  reads after each                 (none,settled)

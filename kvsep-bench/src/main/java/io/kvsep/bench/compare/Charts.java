@@ -65,6 +65,8 @@ final class Charts {
     all.add(new Shown("Steady overwrite", "steady", RATE, Scale.RATE));
     all.add(new Shown("Steady, slowest 10 s", "steady", "rate_slowest", Scale.RATE));
     all.add(new Shown("Steady, most on disk / raw", "steady", "disk_by_raw_most", Scale.BY_RAW));
+    all.add(new Shown("Fresh process, first get", Workload.COLD, "first_get", Scale.SECONDS));
+    all.add(new Shown("Fresh process, gets", Workload.COLD, RATE, Scale.RATE));
     Mix.ALL.forEach(mix -> all.add(new Shown(mix.title(), mix.name(), RATE, Scale.RATE)));
     return all;
   }

@@ -8,6 +8,9 @@ import java.util.Arrays;
  * The process that runs one JVM engine through all workloads; see docs/internals/bench-protocol.md.
  */
 public final class CompareChild {
+  /** When the process began, but for what the JVM does before the program. */
+  private static final long START_NANOS = System.nanoTime();
+
   private static final int FAILED = 1;
   private static final int USAGE = 2;
 
@@ -30,7 +33,7 @@ public final class CompareChild {
 
   /** Returns false after a failure, which was reported to the output. */
   static boolean run(ChildOptions options, ChildOutput output) {
-    try (Sequence sequence = new Sequence(options, output)) {
+    try (Sequence sequence = new Sequence(options, output, START_NANOS)) {
       try {
         sequence.run();
         return true;

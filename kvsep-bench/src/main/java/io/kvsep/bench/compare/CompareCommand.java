@@ -108,17 +108,41 @@ public final class CompareCommand {
     String label =
         String.format(Locale.ROOT, "%d/%d %s %s", round, options.rounds(), set.name(), engine);
     long start = System.nanoTime();
-    ChildProcess.Outcome outcome;
-    double seconds;
+    ChildLine.Failed failed = null;
     try (Bar bar = new Bar(label)) {
-      outcome = run(set, command(round, set, engine, store), bar);
-      seconds = (System.nanoTime() - start) / 1e9;
+      for (List<String> workloads : processes(options.workloads())) {
+        if (failed == null) {
+          List<String> command = command(round, set, engine, store, workloads);
+          failed = keep(round, set, engine, run(set, command, bar));
+          DiskSpace.writeOut(directory);
+        }
+      }
     } finally {
       if (Files.exists(store)) {
         Directories.remove(store);
         DiskSpace.writeOut(directory);
       }
     }
+    double seconds = (System.nanoTime() - start) / 1e9;
+    if (failed == null) {
+      System.err.printf(Locale.ROOT, "%-32s %7.1f s%n", label, seconds);
+    } else {
+      System.err.printf(Locale.ROOT, "%-32s %7.1f s FAILED, %s%n", label, seconds, failed.reason());
+    }
+  }
+
+  /** The workloads by process: those of a cold start have one of their own. */
+  static List<List<String>> processes(List<String> workloads) {
+    List<String> warm = new ArrayList<>(workloads);
+    if (!warm.remove(Workload.COLD)) {
+      return List.of(warm);
+    }
+    return List.of(warm.isEmpty() ? List.of("load") : warm, List.of(Workload.COLD));
+  }
+
+  /** Keeps the figures of a child; returns its failure. */
+  private ChildLine.@Nullable Failed keep(
+      int round, CompareOptions.DataSet set, String engine, ChildProcess.Outcome outcome) {
     if (outcome.about() != null) {
       engines.put(engine, outcome.about());
     }
@@ -135,8 +159,7 @@ public final class CompareCommand {
     }
     ChildLine.Failed failed = outcome.failed();
     if (failed == null) {
-      System.err.printf(Locale.ROOT, "%-32s %7.1f s%n", label, seconds);
-      return;
+      return null;
     }
     rows.add(new ResultRow(round, set.name(), engine, failed.workload(), ResultRow.FAILED, 1, "x"));
     failures.add(
@@ -149,8 +172,8 @@ public final class CompareCommand {
             + failed.workload()
             + ": "
             + failed.reason());
-    System.err.printf(Locale.ROOT, "%-32s %7.1f s FAILED, %s%n", label, seconds, failed.reason());
     outcome.errors().forEach(line -> System.err.println(engine + ": " + line));
+    return failed;
   }
 
   private static ChildProcess.Outcome run(
@@ -165,7 +188,8 @@ public final class CompareCommand {
     }
   }
 
-  private List<String> command(int round, CompareOptions.DataSet set, String engine, Path store) {
+  private List<String> command(
+      int round, CompareOptions.DataSet set, String engine, Path store, List<String> workloads) {
     List<String> command = new ArrayList<>();
     long cacheMebibytes = set.cacheMebibytes(options.cacheMebibytes());
     if (Engines.isGo(engine) && goProgram != null) {
@@ -188,7 +212,7 @@ public final class CompareCommand {
                 options.threads(),
                 Duration.ofSeconds(options.seconds()),
                 options.seed() + round,
-                options.workloads(),
+                workloads,
                 options.rests(),
                 tuning(engine, set))
             .words());

@@ -19,6 +19,7 @@ final class ReadWorkloads {
   private static final int TIMED = 8;
 
   private static final int PASSES_MIN = 3;
+  private static final long COLD_NANOS = 1_000_000_000;
 
   private final ChildOptions options;
   private final Entries entries;
@@ -54,6 +55,28 @@ final class ReadWorkloads {
 
   void misses(String name, int threads, long operations) {
     measure(name, threads, operations, this::missed);
+  }
+
+  /** Gets one entry, and more until a second after the start of the process. */
+  void coldGets(long processStartNanos) {
+    String name = Workload.COLD;
+    SplittableRandom random = options.random(name, /* warming= */ false, 0);
+    Latencies latencies = new Latencies();
+    long now = System.nanoTime();
+    try (Engine.Reader reader = engine.reader(/* changing= */ false)) {
+      Read read = checked(reader, reader::get);
+      do {
+        long start = now;
+        read.run(random.nextLong(entries.count()));
+        now = System.nanoTime();
+        if (latencies.count() == 0) {
+          output.seconds(name, "first_get", now - processStartNanos);
+        }
+        latencies.add(now - start);
+      } while (now - processStartNanos < COLD_NANOS);
+    }
+    output.rate(name, "rate", latencies.count(), now - processStartNanos);
+    output.latencies(name, latencies);
   }
 
   private Read checked(Engine.Reader reader, Predicate<byte[]> get) {

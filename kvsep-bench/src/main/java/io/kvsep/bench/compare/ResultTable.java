@@ -98,6 +98,10 @@ final class ResultTable {
             });
     lines.addAll(
         List.of(
+            new Line(Workload.COLD, "open", "fresh process: open", true),
+            new Line(Workload.COLD, "first_get", "  start to first get", true),
+            new Line(Workload.COLD, "rate", "  gets in the first second", false),
+            new Line(Workload.COLD, "p99", "  p99", true),
             new Line("process", "peak_memory", "peak memory, mapped files included", true),
             new Line("process", "anonymous_memory", "  without files", true),
             new Line("process", "cpu", "CPU time of everything", true)));

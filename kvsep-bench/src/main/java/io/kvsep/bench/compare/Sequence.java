@@ -24,6 +24,7 @@ final class Sequence implements AutoCloseable {
   private final ChildOptions options;
   private final ChildOutput output;
   private final Entries entries;
+  private final long processStartNanos;
   private String workload = "start";
   private long anonymousPeak;
 
@@ -33,7 +34,8 @@ final class Sequence implements AutoCloseable {
   private @Nullable Engine engine;
   private @Nullable SyncMode mode;
 
-  Sequence(ChildOptions options, ChildOutput output) {
+  Sequence(ChildOptions options, ChildOutput output, long processStartNanos) {
+    this.processStartNanos = processStartNanos;
     this.options = options;
     this.output = output;
     this.entries = options.entries();
@@ -45,6 +47,10 @@ final class Sequence implements AutoCloseable {
   }
 
   void run() {
+    if (options.workloads().equals(List.of(Workload.COLD))) {
+      cold();
+      return;
+    }
     load();
     singles();
     if (options.does("overwrite")) {
@@ -226,6 +232,15 @@ final class Sequence implements AutoCloseable {
       begin("keys" + suffix);
       reads.iterate(workload, /* keysOnly= */ true);
     }
+  }
+
+  private void cold() {
+    workload = Workload.COLD;
+    long start = System.nanoTime();
+    Engine opened = open(options.durability());
+    output.seconds(workload, "open", System.nanoTime() - start);
+    new ReadWorkloads(options, entries, opened, output).coldGets(processStartNanos);
+    close();
   }
 
   private void mixes() {

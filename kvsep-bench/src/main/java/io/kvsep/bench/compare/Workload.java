@@ -7,6 +7,9 @@ import java.util.List;
 final class Workload {
   static final List<String> ALL = all();
 
+  /** Runs alone, in a process of its own, on the store that the others have left. */
+  static final String COLD = "cold";
+
   /** Without those that are long, which run only on request. */
   static final List<String> USUAL =
       ALL.stream().filter(name -> !name.equals("steady") && !name.startsWith("ycsb_")).toList();
@@ -29,6 +32,7 @@ final class Workload {
                 "overwrite",
                 "steady"));
     Mix.ALL.forEach(mix -> all.add(mix.name()));
+    all.add(COLD);
     return all;
   }
 

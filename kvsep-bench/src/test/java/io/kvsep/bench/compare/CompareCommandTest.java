@@ -114,6 +114,23 @@ final class CompareCommandTest {
   }
 
   @Test
+  void coldStartHasAProcessOfItsOwnAfterALoad() {
+    assertEquals(
+        List.of(List.of("get", "keys"), List.of("cold")),
+        CompareCommand.processes(List.of("get", "cold", "keys")));
+    assertEquals(
+        List.of(List.of("load"), List.of("cold")), CompareCommand.processes(List.of("cold")));
+    assertEquals(List.of(List.of("get")), CompareCommand.processes(List.of("get")));
+  }
+
+  @Test
+  void workloadsOfYcsbHaveANameForAll() {
+    assertEquals(
+        List.of("get", "ycsb_a", "ycsb_b", "ycsb_c", "ycsb_f", "ycsb_d", "ycsb_e"),
+        CompareOptions.parse(List.of("--workloads", "get,ycsb")).workloads());
+  }
+
+  @Test
   void setsAreScaled() {
     CompareOptions options = CompareOptions.parse(List.of("--scale", "0.1"));
     assertEquals(
