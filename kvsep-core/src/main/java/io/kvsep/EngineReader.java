@@ -7,6 +7,7 @@ import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.view.SnapshotLease;
 import java.nio.ByteBuffer;
+import java.nio.ReadOnlyBufferException;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BiFunction;
@@ -134,6 +135,25 @@ class EngineReader implements KvReader {
       return length;
     } catch (InternalError e) {
       throw PageFaults.error(e);
+    }
+  }
+
+  @Override
+  public int get(byte[] key, ByteBuffer target) {
+    Objects.requireNonNull(key, "key");
+    requireWritable(target);
+    try {
+      int length = reads.get(keyspace, key, target, hold());
+      confirm();
+      return length;
+    } catch (InternalError e) {
+      throw PageFaults.error(e);
+    }
+  }
+
+  static void requireWritable(ByteBuffer target) {
+    if (Objects.requireNonNull(target, "target").isReadOnly()) {
+      throw new ReadOnlyBufferException();
     }
   }
 

@@ -4,9 +4,14 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
@@ -119,6 +124,20 @@ public interface KvReader {
   long get(BytesStore<?, ?> key, Bytes<?> target);
 
   /**
+   * Puts the value into {@code target} at its position and advances the position behind it. Returns
+   * the length of the value, or -1 if the key is absent. A value longer than {@link
+   * ByteBuffer#remaining} is not read: {@code target} is unchanged then, and the result says how
+   * much is needed. The target may be on the heap or direct; its limit does not change. Allocates
+   * nothing, except as {@link #get(BytesStore, Bytes)} does for compressed values.
+   *
+   * @param key the key
+   * @param target receives the value
+   * @return the length of the value in bytes, or -1 if the key is absent
+   * @throws java.nio.ReadOnlyBufferException if {@code target} is read-only
+   */
+  int get(byte[] key, ByteBuffer target);
+
+  /**
    * {@return a cursor over all entries; see {@link KvCursor} for its lifetime}
    *
    * <p>The first cursor after many writes sorts the recent writes by key. This takes about 250 ns
@@ -133,4 +152,107 @@ public interface KvReader {
    * @param options the options
    */
   KvCursor cursor(ScanOptions options);
+
+  /**
+   * {@return a copy of the entry with the smallest key, or null if there is none} This and the five
+   * methods below each cost a {@link #cursor(ScanOptions)} that reads one entry.
+   */
+  default @Nullable KvEntry first() {
+    return firstOf(ScanOptions.all());
+  }
+
+  /** {@return a copy of the entry with the largest key, or null if there is none} */
+  default @Nullable KvEntry last() {
+    return firstOf(ScanOptions.all().reverse());
+  }
+
+  /**
+   * {@return a copy of the entry with the largest key at or before {@code key}, or null if there is
+   * none}
+   *
+   * @param key any bytes; as in {@link KvCursor#seek}, it may be empty or longer than a key can be
+   */
+  default @Nullable KvEntry floor(byte[] key) {
+    return firstOf(ScanOptions.range(null, successor(key)).reverse());
+  }
+
+  /**
+   * {@return a copy of the entry with the smallest key at or after {@code key}, or null if there is
+   * none}
+   *
+   * @param key as for {@link #floor}
+   */
+  default @Nullable KvEntry ceiling(byte[] key) {
+    return firstOf(ScanOptions.range(Objects.requireNonNull(key, "key"), null));
+  }
+
+  /**
+   * {@return a copy of the entry with the largest key before {@code key}, or null if there is none}
+   *
+   * @param key as for {@link #floor}
+   */
+  default @Nullable KvEntry lower(byte[] key) {
+    return firstOf(ScanOptions.range(null, Objects.requireNonNull(key, "key")).reverse());
+  }
+
+  /**
+   * {@return a copy of the entry with the smallest key after {@code key}, or null if there is none}
+   *
+   * @param key as for {@link #floor}
+   */
+  default @Nullable KvEntry higher(byte[] key) {
+    return firstOf(ScanOptions.range(successor(key), null));
+  }
+
+  /**
+   * {@return the entries that {@code options} select, in their order, as of this call} The stream
+   * owns a cursor and must be closed, unless a terminal operation reaches its end:
+   *
+   * <pre>{@code
+   * try (Stream<KvEntry> entries = store.stream(ScanOptions.prefix(prefix))) {
+   *   return entries.filter(entry -> matches(entry.value())).findFirst();
+   * }
+   * }</pre>
+   *
+   * <p>Sequential: a parallel stream does not split it. Entries are copies, read while the stream
+   * is consumed, with the errors of a cursor. With {@link ScanOptions#keysOnly()} their values are
+   * empty arrays and the value log is not read.
+   *
+   * @param options the options
+   */
+  default Stream<KvEntry> stream(ScanOptions options) {
+    KvCursor cursor = cursor(options);
+    return StreamSupport.stream(new EntrySpliterator(cursor, options), /* parallel= */ false)
+        .onClose(cursor::close);
+  }
+
+  /**
+   * Calls {@code action} with copies of key and value of each entry that {@code options} select, in
+   * their order, as of the start of the call. With {@link ScanOptions#keysOnly()} the values are
+   * empty arrays and the value log is not read. An exception of {@code action} ends the call and
+   * propagates unchanged.
+   *
+   * @param options the options
+   * @param action receives key and value
+   */
+  default void forEach(ScanOptions options, BiConsumer<byte[], byte[]> action) {
+    Objects.requireNonNull(action, "action");
+    try (KvCursor cursor = cursor(options)) {
+      boolean keysOnly = options.isKeysOnly();
+      while (cursor.next()) {
+        action.accept(cursor.key(), EntrySpliterator.value(cursor, keysOnly));
+      }
+    }
+  }
+
+  private @Nullable KvEntry firstOf(ScanOptions options) {
+    try (KvCursor cursor = cursor(options.limit(1).prefetch(0))) {
+      return cursor.next() ? new KvEntry(cursor.key(), cursor.value()) : null;
+    }
+  }
+
+  /** The smallest key greater than {@code key}. */
+  private static byte[] successor(byte[] key) {
+    return Arrays.copyOf(Objects.requireNonNull(key, "key"), key.length + 1);
+  }
 }

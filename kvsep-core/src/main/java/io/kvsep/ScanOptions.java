@@ -112,6 +112,10 @@ public final class ScanOptions {
     return new ScanOptions(from, to, reverse, keysOnly, limit, entries);
   }
 
+  boolean isKeysOnly() {
+    return keysOnly;
+  }
+
   ScanBounds bounds(int keyspace) {
     return new ScanBounds(keyspace, from, to, reverse, keysOnly, limit, prefetch);
   }

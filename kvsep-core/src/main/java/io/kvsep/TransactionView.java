@@ -80,6 +80,13 @@ class TransactionView implements KvView {
   }
 
   @Override
+  public int get(byte[] key, ByteBuffer target) {
+    Objects.requireNonNull(key, "key");
+    EngineReader.requireWritable(target);
+    return PageFaults.guard(() -> transaction.get(keyspace, key, target));
+  }
+
+  @Override
   public KvCursor cursor() {
     return cursor(ScanOptions.all());
   }

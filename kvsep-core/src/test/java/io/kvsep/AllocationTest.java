@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Path;
 import net.openhft.chronicle.bytes.Bytes;
 import org.junit.jupiter.api.Tag;
@@ -80,6 +82,27 @@ final class AllocationTest {
         valueBytes + " bytes, put");
   }
 
+  private static void checkBuffers(KvStore store, int valueBytes) {
+    byte[][] keys = new byte[2 * KEYS][];
+    for (int i = 0; i < keys.length; i++) {
+      keys[i] = ByteBuffer.allocate(4).order(ByteOrder.nativeOrder()).putInt(i).array();
+    }
+    for (ByteBuffer target :
+        new ByteBuffer[] {ByteBuffer.allocate(2_000), ByteBuffer.allocateDirect(2_000)}) {
+      String where = valueBytes + " bytes into " + target;
+      assertNothing(
+          number -> assertEquals(valueBytes, store.get(keys[number % KEYS * 2], target.clear())),
+          where);
+      assertNothing(
+          number ->
+              assertEquals(valueBytes, store.get(keys[number % KEYS * 2], target.clear().limit(9))),
+          where + ", which is too short");
+      assertNothing(
+          number -> assertEquals(-1, store.get(keys[number % KEYS * 2 + 1], target.clear())),
+          where + ", absent");
+    }
+  }
+
   private void checkAll(Bytes<?> key, Bytes<?> value) {
     for (int valueBytes : new int[] {50, 1_500}) {
       // Compressed as well, where that pays.
@@ -96,6 +119,7 @@ final class AllocationTest {
         check(store, valueBytes, key, value);
         store.compact();
         check(store, valueBytes, key, value);
+        checkBuffers(store, valueBytes);
       }
     }
   }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -61,6 +62,15 @@ final class ArgumentsTest {
     names("reader", () -> store.readWithInfo(KEY, 1, null));
     names("key", () -> store.get(null, Bytes.allocateElasticOnHeap()));
     names("target", () -> store.get(BytesStore.wrap(KEY), null));
+    names("key", () -> store.get(null, ByteBuffer.allocate(1)));
+    names("target", () -> store.get(KEY, (ByteBuffer) null));
+    names("key", () -> store.floor(null));
+    names("key", () -> store.ceiling(null));
+    names("key", () -> store.lower(null));
+    names("key", () -> store.higher(null));
+    names("options", () -> store.stream(null));
+    names("options", () -> store.forEach(null, (key, value) -> {}));
+    names("action", () -> store.forEach(ScanOptions.all(), null));
     names("options", () -> store.cursor(null));
     names("prefix", () -> ScanOptions.prefix(null));
     try (KvCursor cursor = store.cursor()) {
@@ -118,6 +128,8 @@ final class ArgumentsTest {
       names("key", () -> transaction.readWithInfo(null, (info, view) -> info));
       names("reader", () -> transaction.readWithInfo(KEY, null));
       names("target", () -> transaction.get(BytesStore.wrap(KEY), null));
+      names("key", () -> transaction.get(null, ByteBuffer.allocate(1)));
+      names("target", () -> transaction.get(KEY, (ByteBuffer) null));
       names("options", () -> transaction.cursor(null));
       names("value", () -> transaction.put(KEY, null));
       names("value", () -> transaction.putVersioned(KEY, null));
@@ -248,6 +260,7 @@ final class ArgumentsTest {
     byte[] absent = {1};
     assertNull(store.get(absent));
     assertEquals(-1, store.get(BytesStore.wrap(absent), Bytes.allocateElasticOnHeap()));
+    assertEquals(-1, store.get(absent, ByteBuffer.allocate(0)));
     assertNull(store.read(absent, view -> view == null ? null : "a view"));
     assertNull(store.readWithInfo(absent, (info, view) -> "an entry"));
     assertNull(store.readWithInfo(absent, 0, (info, view) -> "an entry"));

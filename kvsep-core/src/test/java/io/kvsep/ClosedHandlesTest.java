@@ -21,7 +21,9 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
@@ -177,6 +179,11 @@ final class ClosedHandlesTest {
       return reader;
     } else if (type == BytesStore.class) {
       return BytesStore.wrap(key);
+    } else if (type == ByteBuffer.class) {
+      return ByteBuffer.allocate(random.nextInt(100));
+    } else if (type == BiConsumer.class) {
+      BiConsumer<byte[], byte[]> action = (at, value) -> Objects.requireNonNull(value);
+      return action;
     } else if (type == Bytes.class) {
       return Bytes.allocateElasticOnHeap();
     } else if (type == ScanOptions.class) {

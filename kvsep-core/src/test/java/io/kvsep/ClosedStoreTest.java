@@ -19,6 +19,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -26,8 +27,10 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -422,11 +425,16 @@ final class ClosedStoreTest {
   private Map<Class<?>, Object> arguments(KvStore store) {
     Function<Object, Object> work = argument -> "called";
     BiFunction<Object, Object, Object> reader = (info, view) -> "called";
+    BiConsumer<Object, Object> action = (key, value) -> {};
     return Map.ofEntries(
         Map.entry(byte[].class, KEY),
         Map.entry(long.class, 1L),
         Map.entry(int.class, 1),
         Map.entry(BiFunction.class, reader),
+        Map.entry(BiConsumer.class, action),
+        Map.entry(ByteBuffer.class, ByteBuffer.allocate(10)),
+        Map.entry(UnaryOperator.class, UnaryOperator.identity()),
+        Map.entry(Collection.class, List.of("name")),
         Map.entry(String.class, "name"),
         Map.entry(Keyspace.class, store.keyspace("name")),
         Map.entry(List.class, List.of(KEY)),

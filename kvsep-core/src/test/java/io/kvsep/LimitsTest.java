@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.LimitExceededException;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -71,7 +72,8 @@ final class LimitsTest {
             () -> store.contains(key),
             () -> store.getAll(List.of(KEY, key)),
             () -> store.read(key, view -> view),
-            () -> store.get(BytesStore.wrap(key), Bytes.allocateElasticOnHeap()));
+            () -> store.get(BytesStore.wrap(key), Bytes.allocateElasticOnHeap()),
+            () -> store.get(key, ByteBuffer.allocate(1)));
     for (Executable call : calls) {
       long commits = store.stats().commits();
       assertThrows(LimitExceededException.class, call);

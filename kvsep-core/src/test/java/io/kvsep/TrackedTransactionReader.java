@@ -68,6 +68,12 @@ record TrackedTransactionReader(KvReader reader, TransactionModel model, int spa
   }
 
   @Override
+  public int get(byte[] key, ByteBuffer target) {
+    model.readKey(space, key);
+    return reader.get(key, target);
+  }
+
+  @Override
   public KvCursor cursor() {
     return cursor(ScanOptions.all());
   }

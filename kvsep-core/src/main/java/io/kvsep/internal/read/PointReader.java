@@ -69,16 +69,18 @@ final class PointReader {
   static EntryInfo info(ReadContext context) {
     Lookup found = context.lookup;
     Region payload = Objects.requireNonNull(found.payloadRegion);
+    long expiry = Payload.expiresAtMillis(Tag.kind(found.tag), payload, found.payloadOffset);
+    return new EntryInfo(Tag.sequence(found.tag), valueLength(context), Payload.expiry(expiry));
+  }
+
+  static int valueLength(ReadContext context) {
+    Lookup found = context.lookup;
     int kind = Tag.kind(found.tag);
     int header = Payload.headerLength(kind);
-    int length =
-        Tag.baseKind(kind) == Tag.PUT
-            ? found.payloadLength - header
-            : ValuePointer.valueLength(payload, found.payloadOffset + header);
-    return new EntryInfo(
-        Tag.sequence(found.tag),
-        length,
-        Payload.expiry(Payload.expiresAtMillis(kind, payload, found.payloadOffset)));
+    return Tag.baseKind(kind) == Tag.PUT
+        ? found.payloadLength - header
+        : ValuePointer.valueLength(
+            Objects.requireNonNull(found.payloadRegion), found.payloadOffset + header);
   }
 
   private static boolean locate(ReadState view, ReadContext context, long sequence) {

@@ -211,6 +211,27 @@ public final class StoreReads {
     }
   }
 
+  /** Puts the value into {@code target} if it fits; returns its length, -1 if absent. */
+  public int get(int keyspace, byte[] key, ByteBuffer target, SnapshotLease hold) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      ReadContext context = slot.context();
+      ReadState view = live.get();
+      context.setKey(keyspace, key);
+      if (!find(view, context, hold)) {
+        return -1;
+      }
+      int length = PointReader.valueLength(context);
+      if (length <= target.remaining()) {
+        points.value(context, ValueReader.Use.COPY).copyTo(target, context.scratch);
+      }
+      return length;
+    } finally {
+      leave(slot);
+    }
+  }
+
   /** The values of all keys at one sequence number, null where absent. */
   public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys, SnapshotLease hold) {
     // Outside the epochs: the list is user code.

@@ -170,6 +170,28 @@ public final class EngineTransaction {
     }
   }
 
+  /** Puts the value into {@code target} if it fits; returns its length, -1 if absent. */
+  public int get(int keyspace, byte[] key, ByteBuffer target) {
+    long holds = holds();
+    try {
+      begin(keyspace);
+      TransactionWrite write = ownOrRead(keyspace, key);
+      if (write == null) {
+        return reads.get(keyspace, key, target, start.hold());
+      }
+      if (write.isDelete()) {
+        return -1;
+      }
+      int length = write.value().length;
+      if (length <= target.remaining()) {
+        target.put(write.value());
+      }
+      return length;
+    } finally {
+      end(holds);
+    }
+  }
+
   public List<byte @Nullable []> getAll(int keyspace, List<byte[]> keys) {
     long holds = holds();
     try {

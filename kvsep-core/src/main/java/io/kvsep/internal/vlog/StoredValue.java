@@ -1,6 +1,7 @@
 package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.memory.Region;
+import java.nio.BufferOverflowException;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
@@ -59,6 +60,32 @@ public final class StoredValue {
       Region.requirePagesRead();
     }
     return copy;
+  }
+
+  /**
+   * Puts the value at the position of {@code target}; allocates nothing.
+   *
+   * @throws BufferOverflowException if there is no room
+   */
+  public void copyTo(ByteBuffer target, ValueReader.Scratch scratch) {
+    if (length > target.remaining()) {
+      throw new BufferOverflowException();
+    }
+    if (heap != null) {
+      target.put(heap);
+      return;
+    }
+    Region source = place();
+    if (target.hasArray()) {
+      int position = target.position();
+      source.get(offset, target.array(), target.arrayOffset() + position, length);
+      target.position(position + length);
+    } else {
+      target.put(scratch.window.over(source, offset, length));
+    }
+    if (length >= LONG_BYTES) {
+      scratch.window.requireReadable(source, offset, length);
+    }
   }
 
   public @Nullable Region region() {
