@@ -11,7 +11,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +32,8 @@ import org.jspecify.annotations.Nullable;
  * <p>After a crash the store holds a prefix of the commit order that includes every write
  * acknowledged as synced.
  *
+ * <p>As a {@link KeyspaceView} the store is that of its own keyspace, which has no name.
+ *
  * <p>A store opened with {@link KvOptions.Builder#readOnly} rejects writes with {@link
  * io.kvsep.error.ReadOnlyStoreException}.
  *
@@ -42,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * 100,000 virtual threads inside {@link KvReader#read} at the same time leave about 250 MiB. Use a
  * semaphore to bound the number of concurrent calls if needed.
  */
-public interface KvStore extends KvReader, KvWriter, AutoCloseable {
+public interface KvStore extends KeyspaceView, AutoCloseable {
   /**
    * Opens or creates the store in {@code directory} with {@link KvOptions#defaults()}.
    *
@@ -173,26 +174,6 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   void write(WriteBatch batch, Durability durability);
 
   /**
-   * Sets {@code key} to {@code value} if its current value is {@code expected}; null means absent.
-   * Returns whether the value was set. Atomic with respect to all other writes.
-   *
-   * @param key the key
-   * @param expected the value that the key must have, null for none
-   * @param value the value
-   * @return whether the value was set
-   */
-  boolean compareAndSet(byte[] key, byte @Nullable [] expected, byte[] value);
-
-  /**
-   * Deletes {@code key} if its value is {@code expected}. Returns whether it was deleted.
-   *
-   * @param key the key
-   * @param expected the value that the key must have
-   * @return whether the key was deleted
-   */
-  boolean compareAndDelete(byte[] key, byte[] expected);
-
-  /**
    * {@return a consistent view of the current state} Close it: old versions are kept while it is
    * open.
    */
@@ -261,7 +242,7 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
    *
    * @param keyspace the keyspace
    */
-  KvView in(Keyspace keyspace);
+  KeyspaceView in(Keyspace keyspace);
 
   /**
    * Makes all earlier writes durable before returning, whatever their durability.
@@ -441,58 +422,11 @@ public interface KvStore extends KvReader, KvWriter, AutoCloseable {
   long restore(InputStream input);
 
   /**
-   * Adds many entries atomically: all of them or, on any failure, none; durable on return. Bypasses
-   * log and memtable, which is several times as fast as writing batches, and the result needs no
-   * compaction soon.
-   *
-   * <p>Keys in ascending order (as unsigned bytes) are written directly to their final place. Other
-   * keys are first sorted, in memory of half a memtable and on disk; that costs some speed, and
-   * values of more than 16 KiB stay in input order. Of equal keys the last one wins.
-   *
-   * <p>All entries become visible at one point at the end of the call. They replace everything
-   * written before, also during the call. Reads and writes continue; at the end writers wait until
-   * the latest writes are flushed and synced. Earlier snapshots, cursors and transactions do not
-   * see the entries; a transaction that has read one of the keys conflicts. Loads run one at a
-   * time; others wait.
-   *
-   * <p>The calling thread calls the iterator, and not again once it has ended; another thread
-   * writes concurrently. The iterator may read and write this store, but not close it. Memory does
-   * not grow with the number of entries, except for some bytes per 32 MiB of tables and per segment
-   * of values.
-   *
-   * @param entries the entries to load, {@link ExpiringEntry} for those that expire. Their arrays
-   *     must not change until the next entry is requested. If the iterator throws, the call fails
-   *     and nothing is loaded
-   * @return the number of entries passed in
-   * @throws io.kvsep.error.LimitExceededException if a key or value is too long, or a key is empty
-   * @throws StorageException if a device operation failed; nothing is loaded
-   * @throws io.kvsep.error.StoreFailedException if a sync failed, now or earlier. If it was a sync
-   *     of the manifest, only reopening shows whether everything or nothing is loaded
-   * @throws io.kvsep.error.StoreClosedException if the store is closed, also during the call
-   * @throws IllegalStateException if the store is read-only, or if called from the iterator of
-   *     another load
-   */
-  long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries);
-
-  /**
-   * As {@link #bulkLoad(Iterator)}; closes the stream at the end.
-   *
-   * @param entries the entries
-   * @return as {@link #bulkLoad(Iterator)}
-   */
-  default long bulkLoad(Stream<? extends Map.Entry<byte[], byte[]>> entries) {
-    try (entries) {
-      return bulkLoad(entries.iterator());
-    }
-  }
-
-  /**
-   * As {@link #bulkLoad(Iterator)}, into a keyspace.
+   * As {@link #bulkLoad(Iterator)} of {@link #in} that keyspace.
    *
    * @param keyspace the keyspace
    * @param entries the entries
    * @return as {@link #bulkLoad(Iterator)}
-   * @throws IllegalStateException also if the keyspace is dropped, before or during the call
    */
   long bulkLoad(Keyspace keyspace, Iterator<? extends Map.Entry<byte[], byte[]>> entries);
 

@@ -148,28 +148,6 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   @Override
-  public boolean compareAndSet(byte[] key, byte @Nullable [] expected, byte[] value) {
-    return engine
-        .writes()
-        .compareAndSet(
-            Keyspaces.DEFAULT,
-            Objects.requireNonNull(key, "key"),
-            expected,
-            Objects.requireNonNull(value, "value"));
-  }
-
-  @Override
-  public boolean compareAndDelete(byte[] key, byte[] expected) {
-    return engine
-        .writes()
-        .compareAndSet(
-            Keyspaces.DEFAULT,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(expected, "expected"),
-            null);
-  }
-
-  @Override
   public Snapshot snapshot() {
     return new StoreSnapshot(engine);
   }
@@ -202,7 +180,7 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   @Override
-  public KvView in(Keyspace keyspace) {
+  public KeyspaceView in(Keyspace keyspace) {
     int id = Objects.requireNonNull(keyspace, "keyspace").idIn(engine);
     engine.keyspaces().requirePresent(id);
     return new StoreView(engine, id);
@@ -244,17 +222,8 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   @Override
-  public long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
-    Objects.requireNonNull(entries, "entries");
-    return engine.loads().load(Keyspaces.DEFAULT, new EntrySource(entries));
-  }
-
-  @Override
   public long bulkLoad(Keyspace keyspace, Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
-    int id = Objects.requireNonNull(keyspace, "keyspace").idIn(engine);
-    Objects.requireNonNull(entries, "entries");
-    engine.keyspaces().requirePresent(id);
-    return engine.loads().load(id, new EntrySource(entries));
+    return in(keyspace).bulkLoad(entries);
   }
 
   @Override

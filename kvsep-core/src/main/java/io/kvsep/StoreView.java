@@ -3,10 +3,20 @@ package io.kvsep;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
 import java.time.Duration;
+import java.util.Iterator;
+import java.util.Map;
 import java.util.Objects;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** Reads and writes the latest state of one keyspace. */
-class StoreView extends EngineReader implements KvView {
+class StoreView extends EngineReader implements KeyspaceView {
+  private static final Current ABSENT = new Current(0, null);
+
+  /** The newest entry of a key; version 0 if there is none. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Current(long version, byte @Nullable [] value) {}
+
   StoreView(StorageEngine engine, int keyspace) {
     super(engine, keyspace);
   }
@@ -73,5 +83,73 @@ class StoreView extends EngineReader implements KvView {
   @Override
   public long increment(byte[] key, long delta) {
     return engine.writes().increment(keyspace, Objects.requireNonNull(key, "key"), delta);
+  }
+
+  @Override
+  public boolean compareAndSet(byte[] key, byte @Nullable [] expected, byte[] value) {
+    return engine
+        .writes()
+        .compareAndSet(
+            keyspace,
+            Objects.requireNonNull(key, "key"),
+            expected,
+            Objects.requireNonNull(value, "value"));
+  }
+
+  @Override
+  public boolean compareAndDelete(byte[] key, byte[] expected) {
+    return engine
+        .writes()
+        .compareAndSet(
+            keyspace,
+            Objects.requireNonNull(key, "key"),
+            Objects.requireNonNull(expected, "expected"),
+            null);
+  }
+
+  @Override
+  public byte @Nullable [] compute(byte[] key, UnaryOperator<byte @Nullable []> function) {
+    Objects.requireNonNull(function, "function");
+    while (true) {
+      Current now = current(key);
+      byte[] next = function.apply(now.value());
+      boolean isAbsent = next == null && now.version() == 0;
+      if (isAbsent || engine.writes().replace(keyspace, key, now.version(), next, 0)) {
+        return next;
+      }
+    }
+  }
+
+  @Override
+  public boolean expire(byte[] key, Duration timeToLive) {
+    long millis = TimeToLive.millis(timeToLive);
+    while (true) {
+      Current now = current(key);
+      if (now.value() == null) {
+        return false;
+      }
+      if (engine.writes().replace(keyspace, key, now.version(), now.value(), millis)) {
+        return true;
+      }
+    }
+  }
+
+  private Current current(byte[] key) {
+    Current found =
+        readWithInfo(
+            key,
+            (info, view) -> {
+              byte[] value = new byte[view.remaining()];
+              view.get(value);
+              return new Current(info.version(), value);
+            });
+    return found == null ? ABSENT : found;
+  }
+
+  @Override
+  public long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
+    Objects.requireNonNull(entries, "entries");
+    confirm();
+    return engine.loads().load(keyspace, new EntrySource(entries));
   }
 }

@@ -24,7 +24,7 @@ package io.kvsep;
  * thread, throws {@link io.kvsep.error.StoreClosedException}. Until then old versions are kept on
  * disk as for a snapshot. Calls that otherwise do not allocate do so in a transaction.
  */
-public interface Transaction extends KvReader, KvWriter, AutoCloseable {
+public interface Transaction extends KvView, AutoCloseable {
   /**
    * {@return the same transaction in {@code keyspace}} Once the keyspace is dropped, every call
    * throws {@link IllegalStateException}, including the commit of writes to it.

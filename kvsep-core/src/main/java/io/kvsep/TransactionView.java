@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
@@ -150,5 +151,30 @@ class TransactionView implements KvView {
   public long increment(byte[] key, long delta) {
     Objects.requireNonNull(key, "key");
     return PageFaults.guard(() -> transaction.increment(keyspace, key, delta));
+  }
+
+  @Override
+  public byte @Nullable [] compute(byte[] key, UnaryOperator<byte @Nullable []> function) {
+    Objects.requireNonNull(function, "function");
+    byte[] now = get(key);
+    boolean isPresent = now != null;
+    byte[] next = function.apply(now);
+    if (next != null) {
+      put(key, next);
+    } else if (isPresent) {
+      delete(key);
+    }
+    return next;
+  }
+
+  @Override
+  public boolean expire(byte[] key, Duration timeToLive) {
+    long millis = TimeToLive.millis(timeToLive);
+    byte[] value = get(key);
+    if (value == null) {
+      return false;
+    }
+    transaction.put(keyspace, key, value, millis);
+    return true;
   }
 }

@@ -106,6 +106,10 @@ final class ArgumentsTest {
     names("key", () -> store.compareAndDelete(null, VALUE));
     names("expected", () -> store.compareAndDelete(KEY, null));
     names("key", () -> store.increment(null, 1));
+    names("key", () -> store.compute(null, value -> value));
+    names("function", () -> store.compute(KEY, null));
+    names("key", () -> store.expire(null, DAY));
+    names("timeToLive", () -> store.expire(KEY, null));
     WriteBatch batch = new WriteBatch();
     names("key", () -> batch.put(null, VALUE));
     names("value", () -> batch.put(KEY, null));
@@ -137,6 +141,10 @@ final class ArgumentsTest {
       names("key", () -> transaction.delete(null));
       names("toExclusive", () -> transaction.deleteRange(KEY, null));
       names("key", () -> transaction.increment(null, 1));
+      names("key", () -> transaction.compute(null, value -> value));
+      names("function", () -> transaction.compute(KEY, null));
+      names("key", () -> transaction.expire(null, DAY));
+      names("timeToLive", () -> transaction.expire(KEY, null));
       names("keyspace", () -> transaction.in(null));
       transaction.commit();
     }
@@ -169,6 +177,8 @@ final class ArgumentsTest {
       WriteBatch batch = new WriteBatch();
       assertThrows(IllegalArgumentException.class, () -> batch.put(KEY, VALUE, wrong));
       assertThrows(IllegalArgumentException.class, () -> Durability.async(wrong));
+      assertThrows(IllegalArgumentException.class, () -> store.expire(KEY, wrong));
+      assertThrows(IllegalArgumentException.class, () -> store.expire(VALUE, wrong));
       assertEquals(0, batch.count());
     }
   }

@@ -26,6 +26,7 @@ import java.util.Random;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
@@ -119,7 +120,7 @@ final class ClosedHandlesTest {
 
   private static void addAll(KvStore store, Keyspace space, List<Handle> handles) {
     handles.add(Handle.of(KvStore.class, store));
-    handles.add(Handle.of(KvView.class, store.in(space)));
+    handles.add(Handle.of(KeyspaceView.class, store.in(space)));
     Snapshot snapshot = store.snapshot();
     handles.add(Handle.of(Snapshot.class, snapshot));
     handles.add(Handle.of(KvReader.class, snapshot.in(space)));
@@ -184,6 +185,8 @@ final class ClosedHandlesTest {
     } else if (type == BiConsumer.class) {
       BiConsumer<byte[], byte[]> action = (at, value) -> Objects.requireNonNull(value);
       return action;
+    } else if (type == UnaryOperator.class) {
+      return UnaryOperator.identity();
     } else if (type == Bytes.class) {
       return Bytes.allocateElasticOnHeap();
     } else if (type == ScanOptions.class) {

@@ -126,11 +126,11 @@ final class ClosedStoreTest {
     KvStore store = opened();
     Snapshot snapshot = store.snapshot();
     Keyspace keyspace = store.keyspace("users");
-    KvView view = store.in(keyspace);
+    KeyspaceView view = store.in(keyspace);
     KvReader past = snapshot.in(keyspace);
     Map<Class<?>, Object> arguments = arguments(store);
     store.close();
-    assertAllClosed(KvView.class, view, arguments);
+    assertAllClosed(KeyspaceView.class, view, arguments);
     assertAllClosed(KvReader.class, past, arguments);
     snapshot.close();
   }

@@ -1,5 +1,6 @@
 package io.kvsep;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -42,7 +43,7 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
   private static final String[] NAMES = {"a", "b", "users", "ü", "n".repeat(255)};
 
   /** Where a call goes: the store itself, or a keyspace of it. */
-  private record Place(int number, KvReader reader, KvWriter writer) {}
+  private record Place(int number, KeyspaceView view) {}
 
   private final ModelBatch batch;
   private final TreeMap<String, ModelSpace> spaces = new TreeMap<>();
@@ -108,7 +109,7 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
       Place place = place();
       byte[] key = draw.key();
       note("delete " + place.number() + ":" + ModelState.text(key));
-      place.writer().delete(key);
+      place.view().delete(key);
       committed(List.of(Change.delete(place.number(), key)), sync());
     } else if (dice < 275) {
       deleteRange();
@@ -118,6 +119,10 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
       refusedBatch();
     } else if (dice < 410) {
       compareAndSet();
+    } else if (dice < 425) {
+      compute();
+    } else if (dice < 435) {
+      expire();
     } else {
       readOne();
     }
@@ -153,11 +158,11 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
     int timeToLive = random.nextInt(8) == 0 ? 1 + random.nextInt(100) : 0;
     note("put " + place.number() + ":" + ModelState.text(key) + " ttl " + timeToLive);
     if (timeToLive > 0) {
-      place.writer().put(key, value, Duration.ofMillis(timeToLive));
+      place.view().put(key, value, Duration.ofMillis(timeToLive));
     } else if (place.number() == DEFAULT && random.nextInt(4) == 0) {
       store.put(Bytes.wrapForRead(key), Bytes.wrapForRead(value));
     } else {
-      place.writer().put(key, value);
+      place.view().put(key, value);
     }
     committed(List.of(Change.put(place.number(), key, cell(value, timeToLive))), sync());
   }
@@ -173,7 +178,7 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
             + ModelState.text(range.key())
             + " "
             + ModelState.text(to));
-    place.writer().deleteRange(range.key(), to);
+    place.view().deleteRange(range.key(), to);
     if (!range.isEmptyRange()) {
       committed(List.of(range), sync());
     }
@@ -216,20 +221,55 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
   }
 
   private void compareAndSet() {
+    Place place = place();
     byte[] key = draw.key();
-    byte[] now = current().value(DEFAULT, key, clock.millis());
+    byte[] now = current().value(place.number(), key, clock.millis());
     byte[] expected = random.nextBoolean() ? now : draw.value();
     boolean deletes = expected != null && random.nextInt(4) == 0;
     byte[] value = draw.value();
-    note("cas " + ModelState.text(key));
+    note("cas " + place.number() + ":" + ModelState.text(key));
     boolean applied =
         deletes
-            ? store.compareAndDelete(key, Objects.requireNonNull(expected))
-            : store.compareAndSet(key, expected, value);
+            ? place.view().compareAndDelete(key, Objects.requireNonNull(expected))
+            : place.view().compareAndSet(key, expected, value);
     assertEquals(Arrays.equals(now, expected), applied);
     if (applied) {
       Cell cell = deletes ? null : cell(value, 0);
-      committed(List.of(new Change(DEFAULT, key, cell, null)), sync());
+      committed(List.of(new Change(place.number(), key, cell, null)), sync());
+    }
+  }
+
+  private void compute() {
+    Place place = place();
+    byte[] key = draw.key();
+    byte[] now = current().value(place.number(), key, clock.millis());
+    byte[] next = random.nextInt(4) == 0 ? null : draw.value();
+    note("compute " + place.number() + ":" + ModelState.text(key));
+    byte[] result =
+        place
+            .view()
+            .compute(
+                key,
+                found -> {
+                  assertArrayEquals(now, found);
+                  return next;
+                });
+    assertArrayEquals(next, result);
+    if (now != null || next != null) {
+      Cell cell = next == null ? null : cell(next, 0);
+      committed(List.of(new Change(place.number(), key, cell, null)), sync());
+    }
+  }
+
+  private void expire() {
+    Place place = place();
+    byte[] key = draw.key();
+    byte[] now = current().value(place.number(), key, clock.millis());
+    int timeToLive = 1 + random.nextInt(100);
+    note("expire " + place.number() + ":" + ModelState.text(key) + " ttl " + timeToLive);
+    assertEquals(now != null, place.view().expire(key, Duration.ofMillis(timeToLive)));
+    if (now != null) {
+      committed(List.of(Change.put(place.number(), key, cell(now, timeToLive))), sync());
     }
   }
 
@@ -417,17 +457,17 @@ final class KvStoreModelRun extends ModelHistory<StoreModelCursor> {
   private Place place() {
     ModelSpace space = anySpace();
     if (space == null) {
-      return new Place(DEFAULT, store, store);
+      return new Place(DEFAULT, store);
     }
-    KvView view = random.nextBoolean() ? space.view() : store.in(space.handle());
-    return new Place(space.number(), view, view);
+    KeyspaceView view = random.nextBoolean() ? space.view() : store.in(space.handle());
+    return new Place(space.number(), view);
   }
 
   /** A place in the present, or in a snapshot, which also shows what was dropped meanwhile. */
   private ModelPast past() {
     if (snapshots.isEmpty() || random.nextBoolean()) {
       Place place = place();
-      return new ModelPast(place.number(), place.reader(), current());
+      return new ModelPast(place.number(), place.view(), current());
     }
     ModelSnapshot open = draw.from(snapshots);
     ModelSpace space =

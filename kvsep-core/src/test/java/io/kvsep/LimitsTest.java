@@ -63,6 +63,8 @@ final class LimitsTest {
             () -> store.put(key, VALUE, Duration.ofDays(1)),
             () -> store.put(BytesStore.wrap(key), BytesStore.wrap(VALUE)),
             () -> store.delete(key),
+            () -> store.compute(key, value -> VALUE),
+            () -> store.expire(key, Duration.ofDays(1)),
             () -> store.compareAndSet(key, null, VALUE),
             () -> store.compareAndDelete(key, VALUE),
             () -> new WriteBatch().put(key, VALUE),

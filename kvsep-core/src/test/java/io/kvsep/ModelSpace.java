@@ -5,12 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.testing.ModelDraw;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
 import net.openhft.chronicle.bytes.Bytes;
 
 /** A keyspace in a model test: what the model calls it, and how the store lets it be used. */
-record ModelSpace(int number, Keyspace handle, KvView view) {
+record ModelSpace(int number, Keyspace handle, KeyspaceView view) {
   String name() {
     return handle.name();
   }
@@ -33,6 +36,16 @@ record ModelSpace(int number, Keyspace handle, KvView view) {
             () -> view.put(key, draw.value()),
             () -> view.put(key, draw.value(), Duration.ofMillis(9)),
             () -> view.delete(key),
+            () -> view.compute(key, value -> key),
+            () -> view.compute(key, value -> null),
+            () -> view.expire(key, Duration.ofMillis(9)),
+            () -> view.compareAndSet(key, null, key),
+            () -> view.compareAndDelete(key, key),
+            () -> view.bulkLoad(Stream.of(Map.entry(key, key))),
+            () -> view.bulkLoad(Stream.empty()),
+            () -> view.get(key, ByteBuffer.allocate(9)),
+            view::first,
+            () -> view.stream(ScanOptions.all()),
             () -> view.deleteRange(none, key),
             () -> view.deleteRange(key, none));
     Runnable use = draw.from(uses);

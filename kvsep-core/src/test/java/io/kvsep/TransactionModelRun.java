@@ -1,5 +1,6 @@
 package io.kvsep;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -115,8 +116,8 @@ final class TransactionModelRun extends ModelHistory<StoreModelCursor> {
     }
     int space = random.nextInt(2);
     byte[] key = draw.key();
-    KvWriter writer = space == DEFAULT ? in.transaction : in.transaction.in(users);
-    int kind = random.nextInt(20);
+    KvView writer = space == DEFAULT ? in.transaction : in.transaction.in(users);
+    int kind = random.nextInt(22);
     note("write " + open.indexOf(in) + " " + kind + " " + space + ":" + ModelState.text(key));
     if (kind < 4) {
       writer.delete(key);
@@ -131,10 +132,38 @@ final class TransactionModelRun extends ModelHistory<StoreModelCursor> {
       byte[] value = draw.value();
       writer.put(key, value, Duration.ofMillis(20));
       in.model.write(Change.put(space, key, new Cell(value, clock.millis() + 20)));
+    } else if (kind == 9) {
+      compute(in, writer, space, key);
+    } else if (kind == 10) {
+      byte[] value = in.model.state().value(space, key, clock.millis());
+      in.model.readKey(space, key);
+      assertEquals(value != null, writer.expire(key, Duration.ofMillis(20)));
+      if (value != null) {
+        in.model.write(Change.put(space, key, new Cell(value, clock.millis() + 20)));
+      }
     } else {
       byte[] value = draw.value();
       writer.put(key, value);
       in.model.write(Change.put(space, key, new Cell(value, Long.MAX_VALUE)));
+    }
+  }
+
+  private void compute(Open in, KvView writer, int space, byte[] key) {
+    byte[] value = in.model.state().value(space, key, clock.millis());
+    in.model.readKey(space, key);
+    byte[] next = random.nextInt(3) == 0 ? null : draw.value();
+    byte[] result =
+        writer.compute(
+            key,
+            found -> {
+              assertArrayEquals(value, found);
+              return next;
+            });
+    assertArrayEquals(next, result);
+    if (next != null) {
+      in.model.write(Change.put(space, key, new Cell(next, Long.MAX_VALUE)));
+    } else if (value != null) {
+      in.model.write(Change.delete(space, key));
     }
   }
 

@@ -234,11 +234,49 @@ public final class StoreWrites {
       int keyspace, byte[] key, byte @Nullable [] expected, byte @Nullable [] value) {
     ReadContext.checkKeyLength(key.length);
     WriteBuffer.checkValueLength(value == null ? 0 : value.length);
+    return commitIf(
+        new ExpectedValue(reads, expected),
+        keyspace,
+        value == null ? Tag.DELETE : Tag.PUT,
+        key,
+        value,
+        0);
+  }
+
+  /**
+   * Puts {@code value}, or deletes the key if null, if the key's entry has this version; 0 means
+   * absent. Returns whether it did.
+   *
+   * @param timeToLiveMillis 0 for no expiry
+   */
+  public boolean replace(
+      int keyspace, byte[] key, long version, byte @Nullable [] value, long timeToLiveMillis) {
+    ReadContext.checkKeyLength(key.length);
+    WriteBuffer.checkValueLength(value == null ? 0 : value.length);
+    boolean expires = timeToLiveMillis != 0;
+    long expiry = expires ? Expiry.at(config.clock().millis(), timeToLiveMillis) : 0;
+    int put = expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT;
+    return commitIf(
+        new ExpectedVersion(reads, version),
+        keyspace,
+        value == null ? Tag.DELETE : put,
+        key,
+        value,
+        expiry);
+  }
+
+  private boolean commitIf(
+      CommitCondition condition,
+      int keyspace,
+      int kind,
+      byte[] key,
+      byte @Nullable [] value,
+      long expiry) {
     WriteRequest request = begin(syncsEveryCommit);
     try {
       request.keyspace = keyspace;
-      request.condition = new ExpectedValue(reads, expected);
-      request.single.set(keyspace, value == null ? Tag.DELETE : Tag.PUT, key, value, 0);
+      request.condition = condition;
+      request.single.set(keyspace, kind, key, value, expiry);
       encode(request, request.single);
       pipeline.commit(request);
       return request.applied;
