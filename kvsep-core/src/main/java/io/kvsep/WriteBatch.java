@@ -2,7 +2,7 @@ package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.Objects;
@@ -17,7 +17,7 @@ import java.util.Set;
  * <p>Not thread safe. May be written more than once, and reused after {@link #clear}.
  */
 public final class WriteBatch {
-  private final WriteBuffer buffer = new WriteBuffer();
+  private final BatchWrites buffer = new BatchWrites();
   private final Set<Keyspace> keyspaces = new HashSet<>();
   private int keyspace = Keyspaces.DEFAULT;
 
@@ -138,7 +138,7 @@ public final class WriteBatch {
   }
 
   /** The writes; throws if a keyspace of the batch belongs to another store. */
-  WriteBuffer bufferFor(StorageEngine engine) {
+  BatchWrites bufferFor(StorageEngine engine) {
     for (Keyspace used : keyspaces) {
       used.idIn(engine);
     }

@@ -10,7 +10,7 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.repair.Repair;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
@@ -44,7 +44,7 @@ final class HalfFlushedBatchTest {
 
   private void write(int entries) throws IOException {
     ManualScheduler scheduler = new ManualScheduler(1, 1);
-    WriteBuffer batch = new WriteBuffer();
+    BatchWrites batch = new BatchWrites();
     for (int i = 0; i < entries; i++) {
       batch.put(0, key(i), new byte[20], 0);
     }

@@ -6,7 +6,7 @@ import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.read.ReadContext;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import java.io.IOException;
 
 /**
@@ -81,7 +81,7 @@ final class LoadInput {
     while (!pending && !ended) {
       if (source.next()) {
         ReadContext.checkKeyLength(source.key().length);
-        WriteBuffer.checkValueLength(source.value().length);
+        BatchWrites.checkValueLength(source.value().length);
         entryCount++;
         userBytes += (long) source.key().length + source.value().length;
         if (entryCount % PULSE_ENTRIES == 0) {

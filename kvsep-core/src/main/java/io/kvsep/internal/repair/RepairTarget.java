@@ -3,7 +3,7 @@ package io.kvsep.internal.repair;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.iterator.Payload;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -20,7 +20,7 @@ final class RepairTarget {
   private final long nowMillis;
   private final Map<Integer, String> names = new HashMap<>();
   private final Map<Integer, Integer> ids = new HashMap<>();
-  private final WriteBuffer batch = new WriteBuffer();
+  private final BatchWrites batch = new BatchWrites();
   private long keys;
   private long valueBytes;
 

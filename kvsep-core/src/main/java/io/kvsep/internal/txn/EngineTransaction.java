@@ -13,10 +13,10 @@ import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.view.MemtableHighWater;
 import io.kvsep.internal.view.SnapshotLease;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.internal.write.Counters;
 import io.kvsep.internal.write.KeyspaceCatalog;
 import io.kvsep.internal.write.StoreWrites;
-import io.kvsep.internal.write.WriteBuffer;
 import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.util.ArrayList;
@@ -244,7 +244,7 @@ public final class EngineTransaction {
     try {
       begin(keyspace);
       ReadContext.checkKeyLength(key.length);
-      WriteBuffer.checkValueLength(value.length);
+      BatchWrites.checkValueLength(value.length);
       own.put(keyspace, key, value.clone(), timeToLiveMillis);
     } finally {
       end(holds);
@@ -266,8 +266,8 @@ public final class EngineTransaction {
     long holds = holds();
     try {
       begin(keyspace);
-      WriteBuffer.checkBoundLength(from);
-      WriteBuffer.checkBoundLength(to);
+      BatchWrites.checkBoundLength(from);
+      BatchWrites.checkBoundLength(to);
       own.deleteRange(keyspace, from, to);
     } finally {
       end(holds);

@@ -84,7 +84,7 @@ public final class StoreWrites {
    */
   public long put(int keyspace, byte[] key, byte[] value, long timeToLiveMillis) {
     ReadContext.checkKeyLength(key.length);
-    WriteBuffer.checkValueLength(value.length);
+    BatchWrites.checkValueLength(value.length);
     boolean expires = timeToLiveMillis != 0;
     long expiry = expires ? Expiry.at(config.clock().millis(), timeToLiveMillis) : 0;
     return commitSingle(keyspace, expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT, key, value, expiry);
@@ -97,8 +97,8 @@ public final class StoreWrites {
 
   /** Deletes [{@code from}, {@code to}), nothing if that is empty or reversed. */
   public void deleteRange(int keyspace, byte[] from, byte[] to) {
-    WriteBuffer.checkBoundLength(from);
-    WriteBuffer.checkBoundLength(to);
+    BatchWrites.checkBoundLength(from);
+    BatchWrites.checkBoundLength(to);
     if (Arrays.compareUnsigned(from, to) >= 0) {
       exit(enter());
       return;
@@ -128,7 +128,7 @@ public final class StoreWrites {
     long keyLength = key.readRemaining();
     long valueLength = value.readRemaining();
     ReadContext.checkKeyLength(keyLength);
-    WriteBuffer.checkValueLength(valueLength);
+    BatchWrites.checkValueLength(valueLength);
     WriteRequest request = begin(syncsEveryCommit);
     try {
       request.keyspace = keyspace;
@@ -153,16 +153,16 @@ public final class StoreWrites {
    *
    * @return the last entry's sequence number, 0 if empty; numbers are consecutive
    */
-  public long write(WriteBuffer buffer, @Nullable CommitSync sync) {
+  public long write(BatchWrites buffer, @Nullable CommitSync sync) {
     return write(buffer, sync == null ? config.sync().commits() : sync, /* syncNanos= */ 0);
   }
 
-  /** Writes atomically; syncs within {@code syncNanos}. */
-  public void writeSyncedWithin(WriteBuffer buffer, long syncNanos) {
+  /** Writes atomically; synced within {@code syncNanos} at the latest. */
+  public void writeSyncedWithin(BatchWrites buffer, long syncNanos) {
     write(buffer, CommitSync.INTERVAL, syncNanos);
   }
 
-  private long write(WriteBuffer buffer, CommitSync sync, long syncNanos) {
+  private long write(BatchWrites buffer, CommitSync sync, long syncNanos) {
     WriteRequest request = begin(sync == CommitSync.EVERY_COMMIT);
     try {
       if (buffer.count() == 0) {
@@ -181,7 +181,7 @@ public final class StoreWrites {
   }
 
   /** Writes atomically unless that would block; returns whether it did. */
-  public boolean tryWrite(WriteBuffer buffer) {
+  public boolean tryWrite(BatchWrites buffer) {
     WriteRequest request = begin(/* withSync= */ false);
     try {
       if (buffer.count() == 0) {
@@ -233,7 +233,7 @@ public final class StoreWrites {
   public boolean compareAndSet(
       int keyspace, byte[] key, byte @Nullable [] expected, byte @Nullable [] value) {
     ReadContext.checkKeyLength(key.length);
-    WriteBuffer.checkValueLength(value == null ? 0 : value.length);
+    BatchWrites.checkValueLength(value == null ? 0 : value.length);
     return commitIf(
         new ExpectedValue(reads, expected),
         keyspace,
@@ -252,7 +252,7 @@ public final class StoreWrites {
   public boolean replace(
       int keyspace, byte[] key, long version, byte @Nullable [] value, long timeToLiveMillis) {
     ReadContext.checkKeyLength(key.length);
-    WriteBuffer.checkValueLength(value == null ? 0 : value.length);
+    BatchWrites.checkValueLength(value == null ? 0 : value.length);
     boolean expires = timeToLiveMillis != 0;
     long expiry = expires ? Expiry.at(config.clock().millis(), timeToLiveMillis) : 0;
     int put = expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT;

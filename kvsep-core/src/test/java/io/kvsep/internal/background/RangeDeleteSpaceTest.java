@@ -20,7 +20,7 @@ import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.view.SnapshotLease;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -187,7 +187,7 @@ final class RangeDeleteSpaceTest {
       writer.writes().put(0, key(i), value(2), 0);
     }
     writer.flush();
-    WriteBuffer deletes = new WriteBuffer();
+    BatchWrites deletes = new BatchWrites();
     for (int i = 1; i < 3_000; i += 2) {
       deletes.deleteRange(0, key(i), key(i + 1));
     }

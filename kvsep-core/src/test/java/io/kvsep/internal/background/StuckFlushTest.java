@@ -11,7 +11,7 @@ import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -171,7 +171,7 @@ final class StuckFlushTest {
   }
 
   private static void writeBatch(StorageEngine engine) {
-    WriteBuffer batch = new WriteBuffer();
+    BatchWrites batch = new BatchWrites();
     for (int i = 0; i < ENTRIES; i++) {
       batch.put(0, key(i), value(i), 0);
     }

@@ -18,7 +18,7 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -93,7 +93,7 @@ final class CheckpointTest {
   private static void live(CrashableStorage storage, String name, Found expected) {
     String extra = "an entry of the copy alone";
     try (StorageEngine copy = open(storage.directory(name))) {
-      WriteBuffer buffer = new WriteBuffer();
+      BatchWrites buffer = new BatchWrites();
       for (int i = 0; i < 50; i++) {
         buffer.put(0, (extra + i).getBytes(UTF_8), new byte[300], 0);
       }
@@ -239,7 +239,7 @@ final class CheckpointTest {
       for (int i = 0; i < acknowledged.length(); i++) {
         known.putLong(acknowledged.get(i));
       }
-      WriteBuffer batch = new WriteBuffer();
+      BatchWrites batch = new BatchWrites();
       batch.put(0, key(writer, n, 'a'), known.array(), 0);
       batch.put(0, key(writer, n, 'b'), known.array(), 0);
       engine.writes().write(batch, null);

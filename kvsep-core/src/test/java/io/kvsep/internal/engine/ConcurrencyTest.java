@@ -14,7 +14,7 @@ import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.view.SnapshotLease;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualClock;
@@ -236,8 +236,8 @@ final class ConcurrencyTest {
     } while (writing.getCount() > 0);
   }
 
-  private static WriteBuffer batch(int writer, long number, Random random) {
-    WriteBuffer batch = new WriteBuffer();
+  private static BatchWrites batch(int writer, long number, Random random) {
+    BatchWrites batch = new BatchWrites();
     for (int i = 0; i < WRITER_KEYS; i++) {
       batch.put(0, pairKey(writer, i), pairValue(number, i), 0);
     }

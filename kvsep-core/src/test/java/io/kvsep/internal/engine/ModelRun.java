@@ -8,7 +8,7 @@ import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.view.SnapshotLease;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ModelHistory;
 import io.kvsep.testing.ModelState;
@@ -142,7 +142,7 @@ final class ModelRun extends ModelHistory<EngineModelCursor> {
   private void commit(String what, List<Change> changes) {
     CommitSync when = random.nextInt(4) == 0 ? CommitSync.EVERY_COMMIT : sync();
     note(what + " " + when);
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     for (Change change : changes) {
       if (change.end() != null) {
         buffer.deleteRange(change.space(), change.key(), change.end());

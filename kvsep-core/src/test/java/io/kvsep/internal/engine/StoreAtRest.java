@@ -8,7 +8,7 @@ import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.vlog.Segment;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.ManualScheduler;
@@ -169,7 +169,7 @@ final class StoreAtRest {
   private static void deleteRange(StorageEngine engine, StoreAtRest fixture, int from, int to) {
     NavigableMap<byte[], byte[]> next = new TreeMap<>(fixture.newest());
     next.subMap(TrackedEngine.key(from), TrackedEngine.key(to)).clear();
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     buffer.deleteRange(0, TrackedEngine.key(from), TrackedEngine.key(to));
     engine.writes().write(buffer, CommitSync.ON_DEMAND);
     fixture.states.add(next);
@@ -197,7 +197,7 @@ final class StoreAtRest {
   private static void commit(
       StorageEngine engine, StoreAtRest fixture, int salt, int number, int valueLength) {
     NavigableMap<byte[], byte[]> next = new TreeMap<>(fixture.newest());
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     for (int key : new int[] {number, 0}) {
       int length = key == 0 ? 20 + number : valueLength;
       byte[] value = TrackedEngine.value(number + salt, length);

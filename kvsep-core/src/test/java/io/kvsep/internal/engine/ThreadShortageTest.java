@@ -12,7 +12,7 @@ import io.kvsep.internal.concurrent.Scheduler.Lane;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.ReclaimGoal;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -145,7 +145,7 @@ final class ThreadShortageTest {
   void aBatchThatIsCommittedIsNotSaidToHaveFailed() {
     scheduler.refuse(Lane.FLUSH, Lane.COMPACTION, Lane.RECLAIM);
     put("before", value(1));
-    WriteBuffer batch = new WriteBuffer();
+    BatchWrites batch = new BatchWrites();
     for (int i = 0; i < 1_000; i++) {
       String key = "batch-" + i;
       byte[] value = Arrays.copyOf(value(i), 50);

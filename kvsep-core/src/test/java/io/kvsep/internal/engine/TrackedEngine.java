@@ -14,7 +14,7 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
@@ -255,7 +255,7 @@ public final class TrackedEngine {
   }
 
   private boolean write(int number, int puts, int valueLength, boolean synced) {
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     NavigableMap<byte[], byte[]> next = new TreeMap<>(current());
     for (int i = 0; i < puts; i++) {
       byte[] value = value(number + i, valueLength);
@@ -270,7 +270,7 @@ public final class TrackedEngine {
   }
 
   private boolean deleteRange(int number) {
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     NavigableMap<byte[], byte[]> next = new TreeMap<>(current());
     int from = number % (KEYS - 2);
     byte[] value = value(number, 70);
@@ -282,7 +282,7 @@ public final class TrackedEngine {
     return write(buffer, next, /* synced= */ false);
   }
 
-  private boolean write(WriteBuffer buffer, NavigableMap<byte[], byte[]> next, boolean synced) {
+  private boolean write(BatchWrites buffer, NavigableMap<byte[], byte[]> next, boolean synced) {
     boolean failedBefore = hasFailed();
     CommitSync when = synced ? CommitSync.EVERY_COMMIT : CommitSync.ON_DEMAND;
     try {

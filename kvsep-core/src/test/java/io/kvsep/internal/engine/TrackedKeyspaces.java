@@ -13,7 +13,7 @@ import io.kvsep.internal.engine.TrackedEngine.Variant;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.CrashableStorage;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -111,7 +111,7 @@ public final class TrackedKeyspaces {
     int number = writes++;
     String key = "key-" + number % 5;
     byte[] value = TrackedEngine.value(number, 50 + 400 * (number % 3));
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     buffer.put(space.id, TrackedEngine.key(number % 5), value, 0);
     try {
       engine().writes().write(buffer, CommitSync.EVERY_COMMIT);

@@ -11,7 +11,7 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.CrashPromise.Found;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.ManualClock;
@@ -341,7 +341,7 @@ public final class TrackedStore {
   }
 
   private boolean write(int number, int puts, int valueLength, boolean withSync) {
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     StoreContent next = current();
     for (int i = 0; i < puts; i++) {
       byte[] value = TrackedEngine.value(number + i, valueLength);
@@ -356,7 +356,7 @@ public final class TrackedStore {
   }
 
   private boolean putExpiring(int number) {
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     byte[] value = TrackedEngine.value(number, 120);
     buffer.put(0, bytes(number), value, TTL_MILLIS);
     StoreContent next = current().with(0, key(number), value, clock.millis() + TTL_MILLIS);
@@ -364,7 +364,7 @@ public final class TrackedStore {
   }
 
   private boolean deleteRange(int number) {
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     int from = number % (KEYS - 2);
     String end = "key-" + (from + 3);
     byte[] value = TrackedEngine.value(number, 70);
@@ -381,7 +381,7 @@ public final class TrackedStore {
     if (id == null) {
       return false;
     }
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     byte[] value = TrackedEngine.value(number, 60 + 100 * (number % 3));
     buffer.put(id, bytes(number), value, 0);
     buffer.put(0, bytes(number + 1), value, 0);
@@ -464,7 +464,7 @@ public final class TrackedStore {
     }
   }
 
-  private boolean commit(WriteBuffer buffer, StoreContent next, boolean withSync) {
+  private boolean commit(BatchWrites buffer, StoreContent next, boolean withSync) {
     boolean failedBefore = hasFailed();
     account.begin(next);
     try {

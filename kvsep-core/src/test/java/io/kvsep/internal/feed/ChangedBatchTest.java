@@ -12,7 +12,7 @@ import io.kvsep.error.StoreFailedException;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.Fault;
@@ -38,7 +38,7 @@ final class ChangedBatchTest {
   private static final List<String> OTHERS = List.of("1-before", "3-behind", "4-behind");
 
   private final CrashableStorage storage = new CrashableStorage();
-  private final WriteBuffer batch = new WriteBuffer();
+  private final BatchWrites batch = new BatchWrites();
   private final Map<String, Object> told = new ConcurrentHashMap<>();
   private final AtomicBoolean syncsFail = new AtomicBoolean();
   private final StorageEngine engine = open(storage);

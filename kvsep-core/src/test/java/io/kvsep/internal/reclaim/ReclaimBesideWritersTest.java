@@ -16,7 +16,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
-import io.kvsep.internal.write.WriteBuffer;
+import io.kvsep.internal.write.BatchWrites;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
@@ -175,7 +175,7 @@ final class ReclaimBesideWritersTest {
     int[] refusals = new int[1];
     duringJob =
         () -> {
-          WriteBuffer buffer = new WriteBuffer();
+          BatchWrites buffer = new BatchWrites();
           buffer.put(0, "other".getBytes(UTF_8), new byte[1], 0);
           refusals[0] += engine.writes().tryWrite(buffer) ? 0 : 1;
         };

@@ -95,7 +95,7 @@ final class FailedInsertTest {
           Parked.await(List.of(flusher));
           throw new IllegalStateException("as the test wants it");
         });
-    WriteBuffer batch = new WriteBuffer();
+    BatchWrites batch = new BatchWrites();
     for (int i = 0; i < ENTRIES; i++) {
       batch.put(0, key(i), value(i), 0);
     }

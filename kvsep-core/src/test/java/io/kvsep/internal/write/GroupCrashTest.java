@@ -52,7 +52,7 @@ final class GroupCrashTest {
   private static final long DEADLINE_NANOS = TimeUnit.SECONDS.toNanos(60);
 
   /** One commit of one thread. */
-  private record Commit(WriteBuffer buffer, boolean synced) {}
+  private record Commit(BatchWrites buffer, boolean synced) {}
 
   /** A run, in which one thread at a time writes to the storage. */
   private static final class Run {
@@ -151,7 +151,7 @@ final class GroupCrashTest {
     }
 
     private Commit commit() {
-      WriteBuffer buffer = new WriteBuffer();
+      BatchWrites buffer = new BatchWrites();
       StoreContent next = order.get(order.size() - 1);
       int kind = random.nextInt(5);
       int count = kind == 0 ? 3 : 1;

@@ -69,7 +69,7 @@ final class IntervalSyncTest {
   }
 
   private static void write(StorageEngine engine, String key, byte[] value, long syncNanos) {
-    WriteBuffer batch = new WriteBuffer();
+    BatchWrites batch = new BatchWrites();
     batch.put(0, key.getBytes(UTF_8), value, 0);
     engine.writes().writeSyncedWithin(batch, syncNanos);
   }

@@ -73,7 +73,7 @@ final class KeyspaceConcurrencyTest {
       StorageEngine engine, int id, String writer, AtomicInteger written) {
     for (int n = 0; ; n++) {
       byte[] key = (writer + "-" + n).getBytes(UTF_8);
-      WriteBuffer batch = new WriteBuffer();
+      BatchWrites batch = new BatchWrites();
       batch.put(0, key, new byte[10 + n % 200], 0);
       batch.put(id, key, new byte[100], 0);
       batch.deleteRange(id, new byte[] {1}, new byte[] {2});

@@ -37,7 +37,7 @@ final class LevelZeroStopTest {
     assertEquals(STOP - 1, levelZero(), "no reason to wait");
     engine.flush();
     assertEquals(STOP, levelZero());
-    WriteBuffer batch = new WriteBuffer();
+    BatchWrites batch = new BatchWrites();
     batch.put(0, "tried".getBytes(UTF_8), new byte[1], 0);
     assertFalse(engine.writes().tryWrite(batch));
     put("last");

@@ -54,7 +54,7 @@ final class MemtableRoomTest {
   private static long flushes(int batch) {
     ManualScheduler scheduler = new ManualScheduler(1, 2);
     StorageEngine engine = Engines.open(new CrashableStorage(), scheduler);
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     for (int i = 0; i < ENTRIES; i++) {
       buffer.put(0, ByteBuffer.allocate(8).putLong(i).array(), new byte[20], 0);
       if (buffer.count() == batch) {

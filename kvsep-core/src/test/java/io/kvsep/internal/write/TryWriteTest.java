@@ -45,7 +45,7 @@ final class TryWriteTest {
     StorageEngine engine = Engines.open(new CrashableStorage(), scheduler);
     Map<String, String> model = new TreeMap<>();
     for (int round = 0; round < 200; round++) {
-      WriteBuffer buffer = new WriteBuffer();
+      BatchWrites buffer = new BatchWrites();
       Map<String, String> wanted = new TreeMap<>();
       for (int i = random.nextInt(6); i >= 0; i--) {
         String key = "k" + random.nextInt(40);
@@ -86,7 +86,7 @@ final class TryWriteTest {
     try (StorageEngine engine = StorageEngine.open(config)) {
       assertFalse(engine.writes().tryWrite(one()));
       assertNull(get(engine, "k"));
-      assertTrue(engine.writes().tryWrite(new WriteBuffer()), "nothing is written at once");
+      assertTrue(engine.writes().tryWrite(new BatchWrites()), "nothing is written at once");
     }
   }
 
@@ -99,12 +99,12 @@ final class TryWriteTest {
     CountDownLatch held = new CountDownLatch(1);
     CountDownLatch free = new CountDownLatch(1);
     storage.hold(held, free);
-    WriteBuffer synced = new WriteBuffer();
+    BatchWrites synced = new BatchWrites();
     synced.put(0, "synced".getBytes(UTF_8), "1".getBytes(UTF_8), 0);
     Thread other = new Thread(() -> engine.writes().write(synced, CommitSync.EVERY_COMMIT));
     other.start();
     held.await();
-    WriteBuffer second = new WriteBuffer();
+    BatchWrites second = new BatchWrites();
     second.put(0, "second".getBytes(UTF_8), "2".getBytes(UTF_8), 0);
 
     assertFalse(engine.writes().tryWrite(second));
@@ -133,8 +133,8 @@ final class TryWriteTest {
     }
   }
 
-  private static WriteBuffer one() {
-    WriteBuffer buffer = new WriteBuffer();
+  private static BatchWrites one() {
+    BatchWrites buffer = new BatchWrites();
     buffer.put(0, "k".getBytes(UTF_8), "v".getBytes(UTF_8), 0);
     return buffer;
   }

@@ -16,12 +16,12 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What a batch holds; its limit is tried with a small one, since the real one is a gibibyte. */
-final class WriteBufferTest {
+final class BatchWritesTest {
   private static final byte[] KEY = {1, 2, 3};
 
   @Test
   void writeBeyondTheLimitIsRefusedAndLeavesTheBatchAsItWas() {
-    WriteBuffer buffer = new WriteBuffer(1000);
+    BatchWrites buffer = new BatchWrites(1000);
     buffer.put(0, KEY, new byte[400], 0);
     buffer.put(0, KEY, new byte[400], 0);
     assertThrows(LimitExceededException.class, () -> buffer.put(0, KEY, new byte[400], 0));
@@ -33,7 +33,7 @@ final class WriteBufferTest {
 
   @Test
   void manySmallWritesCountWithWhatEachTakesInTheLog() {
-    WriteBuffer buffer = new WriteBuffer(1000);
+    BatchWrites buffer = new BatchWrites(1000);
     assertThrows(
         LimitExceededException.class,
         () -> {
@@ -47,8 +47,8 @@ final class WriteBufferTest {
   /** It would stand in the log, and not be counted there. */
   @Test
   void aWriteForWhichThereIsNoMemoryLeavesTheBatchAsItWas() throws Exception {
-    WriteBuffer buffer = new WriteBuffer(1000);
-    Field keyspaces = WriteBuffer.class.getDeclaredField("keyspaces");
+    BatchWrites buffer = new BatchWrites(1000);
+    Field keyspaces = BatchWrites.class.getDeclaredField("keyspaces");
     keyspaces.setAccessible(true);
     boolean[] scarce = {true};
     Set<Integer> sparing =
@@ -73,7 +73,7 @@ final class WriteBufferTest {
 
   @Test
   void singleWriteMayBeAsLongAsAValueMay() {
-    WriteBuffer buffer = new WriteBuffer(1000);
+    BatchWrites buffer = new BatchWrites(1000);
     buffer.put(0, KEY, new byte[5000], 0);
     assertEquals(1, buffer.count());
   }
@@ -81,7 +81,7 @@ final class WriteBufferTest {
   @Test
   void ofARangeTheTwoUserKeysCount() {
     for (int keyspace : new int[] {0, 7, 1000}) {
-      WriteBuffer buffer = new WriteBuffer();
+      BatchWrites buffer = new BatchWrites();
       buffer.deleteRange(keyspace, new byte[] {1}, new byte[] {2});
       assertEquals(2, buffer.payloadBytes());
       assertEquals(2, buffer.records(0).payloadBytes());
@@ -92,7 +92,7 @@ final class WriteBufferTest {
 
   @Test
   void recordsComeBackInOrderAndWhole() {
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     for (int i = 0; i < 3000; i++) {
       buffer.put(i % 300, new byte[] {(byte) i, 7}, value(i), i % 2 == 0 ? 0 : i);
     }
@@ -114,7 +114,7 @@ final class WriteBufferTest {
 
   @Test
   void clearedBatchTakesShorterAndLongerWritesThanBefore() {
-    WriteBuffer buffer = new WriteBuffer();
+    BatchWrites buffer = new BatchWrites();
     int[][] batches = {
       {10, 300_000, 20}, {5}, {400_000, 400_000}, {7, 300_000, 500_000, 9}, {}, {8}
     };
@@ -146,7 +146,7 @@ final class WriteBufferTest {
     assertArrayEquals(value(length), Arrays.copyOfRange(all, from, from + current.valueLength));
   }
 
-  private static int records(WriteBuffer buffer) {
+  private static int records(BatchWrites buffer) {
     RecordSource records = buffer.records(0);
     records.rewind();
     int count = 0;

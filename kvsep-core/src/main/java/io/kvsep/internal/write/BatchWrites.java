@@ -22,7 +22,7 @@ import java.util.Set;
  *                    key, value          (heap only, never written to a file)
  * </pre>
  */
-public final class WriteBuffer {
+public final class BatchWrites {
   private static final int CHUNK_BYTES_MIN = 4 << 10;
 
   /** Below half a G1 region of a small heap; larger arrays are humongous. */
@@ -53,11 +53,11 @@ public final class WriteBuffer {
   private int count;
   private long payloadBytes;
 
-  public WriteBuffer() {
+  public BatchWrites() {
     this(Limits.BATCH_BYTES_MAX);
   }
 
-  WriteBuffer(long bytesMax) {
+  BatchWrites(long bytesMax) {
     this.bytesMax = bytesMax;
   }
 
