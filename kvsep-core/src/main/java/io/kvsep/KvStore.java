@@ -213,6 +213,14 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
   <R extends @Nullable Object> R transact(Function<Transaction, R> work);
 
   /**
+   * Begins an empty buffer of uncommitted writes that can be read back. Close it; it may be
+   * committed any number of times before.
+   *
+   * @return the buffer
+   */
+  WriteBuffer buffer();
+
+  /**
    * Returns the keyspace with this name; creates it, durably, if it does not exist. The store's own
    * methods use a separate keyspace without a name.
    *

@@ -5,9 +5,9 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads and writes one keyspace: of a store ({@link KeyspaceView}) or in a transaction ({@link
- * Transaction#in}). Costs nothing to create and needs no closing. Once the keyspace is dropped,
- * every call throws {@link IllegalStateException}.
+ * Reads and writes one keyspace: of a store ({@link KeyspaceView}), in a {@link Transaction} or in
+ * a {@link WriteBuffer}. Costs nothing to create and needs no closing. Once the keyspace is
+ * dropped, every call throws {@link IllegalStateException}.
  */
 public interface KvView extends KvReader, KvWriter {
   /**
@@ -18,8 +18,9 @@ public interface KvView extends KvReader, KvWriter {
    * <p>In a store, the function runs without a lock and again if the entry was written meanwhile,
    * until it was not; threads that compute the same key at the same time thus repeat each other's
    * work. It must be free of side effects and must not wait for another write of the key. In a
-   * transaction the call is a get and a put or delete. The function may use the store or the
-   * transaction. If it throws, nothing is written and the exception propagates.
+   * transaction or write buffer the call is a get and a put or delete. The function may use the
+   * store, the transaction or the buffer. If it throws, nothing is written and the exception
+   * propagates.
    *
    * @param key the key
    * @param function receives a copy of the value, or null if the key is absent; returns the new
@@ -34,7 +35,8 @@ public interface KvView extends KvReader, KvWriter {
    * Costs a read and a put of the value: it is written again.
    *
    * @param key the key
-   * @param timeToLive how long the entry exists from now; in a transaction, from its commit
+   * @param timeToLive how long the entry exists from now; in a transaction or write buffer, from
+   *     its commit
    * @return whether there was an entry
    * @throws IllegalArgumentException if {@code timeToLive} is zero or negative
    */

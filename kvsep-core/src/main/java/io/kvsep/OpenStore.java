@@ -164,6 +164,11 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   @Override
+  public WriteBuffer buffer() {
+    return new StoreWriteBuffer(engine);
+  }
+
+  @Override
   public Keyspace keyspace(String name) {
     Objects.requireNonNull(name, "name");
     return new Keyspace(engine, engine.keyspaces().open(name), name);

@@ -3,15 +3,22 @@ package io.kvsep;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.memory.PageFaults;
+import io.kvsep.internal.txn.EngineTransaction;
 import java.util.Objects;
 
 /** Implements the transaction API on an engine transaction. */
 final class StoreTransaction extends TransactionView implements Transaction {
   private final StorageEngine engine;
+  private final EngineTransaction transaction;
 
   StoreTransaction(StorageEngine engine) {
-    super(engine.begin(), Keyspaces.DEFAULT);
+    this(engine, engine.begin());
+  }
+
+  private StoreTransaction(StorageEngine engine, EngineTransaction transaction) {
+    super(transaction, Keyspaces.DEFAULT);
     this.engine = engine;
+    this.transaction = transaction;
   }
 
   @Override

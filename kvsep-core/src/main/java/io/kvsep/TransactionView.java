@@ -2,7 +2,7 @@ package io.kvsep;
 
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.read.ScanBounds;
-import io.kvsep.internal.txn.EngineTransaction;
+import io.kvsep.internal.txn.UncommittedView;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
@@ -14,32 +14,32 @@ import net.openhft.chronicle.bytes.Bytes;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
 
-/** Reads and writes one keyspace in a transaction. */
+/** Reads and writes one keyspace in a transaction or a write buffer. */
 class TransactionView implements KvView {
-  final EngineTransaction transaction;
+  final UncommittedView uncommitted;
   private final int keyspace;
 
-  TransactionView(EngineTransaction transaction, int keyspace) {
-    this.transaction = transaction;
+  TransactionView(UncommittedView uncommitted, int keyspace) {
+    this.uncommitted = uncommitted;
     this.keyspace = keyspace;
   }
 
   @Override
   public byte @Nullable [] get(byte[] key) {
     Objects.requireNonNull(key, "key");
-    return PageFaults.guard(() -> transaction.get(keyspace, key));
+    return PageFaults.guard(() -> uncommitted.get(keyspace, key));
   }
 
   @Override
   public boolean contains(byte[] key) {
     Objects.requireNonNull(key, "key");
-    return PageFaults.guard(() -> transaction.contains(keyspace, key));
+    return PageFaults.guard(() -> uncommitted.contains(keyspace, key));
   }
 
   @Override
   public @Nullable EntryInfo info(byte[] key) {
     Objects.requireNonNull(key, "key");
-    return PageFaults.guard(() -> transaction.info(keyspace, key));
+    return PageFaults.guard(() -> uncommitted.info(keyspace, key));
   }
 
   @Override
@@ -47,14 +47,14 @@ class TransactionView implements KvView {
     for (byte[] key : Objects.requireNonNull(keys, "keys")) {
       Objects.requireNonNull(key, "keys has a null element");
     }
-    return PageFaults.guard(() -> transaction.getAll(keyspace, keys));
+    return PageFaults.guard(() -> uncommitted.getAll(keyspace, keys));
   }
 
   @Override
   public <R extends @Nullable Object> @Nullable R read(byte[] key, Function<ByteBuffer, R> reader) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(reader, "reader");
-    return PageFaults.guard(() -> transaction.read(keyspace, key, reader));
+    return PageFaults.guard(() -> uncommitted.read(keyspace, key, reader));
   }
 
   @Override
@@ -70,21 +70,21 @@ class TransactionView implements KvView {
     Objects.requireNonNull(key, "key");
     EngineReader.requireLength(valueBytesMax);
     Objects.requireNonNull(reader, "reader");
-    return PageFaults.guard(() -> transaction.readWithInfo(keyspace, key, valueBytesMax, reader));
+    return PageFaults.guard(() -> uncommitted.readWithInfo(keyspace, key, valueBytesMax, reader));
   }
 
   @Override
   public long get(BytesStore<?, ?> key, Bytes<?> target) {
     Objects.requireNonNull(key, "key");
     Objects.requireNonNull(target, "target");
-    return PageFaults.guard(() -> transaction.get(keyspace, key, target));
+    return PageFaults.guard(() -> uncommitted.get(keyspace, key, target));
   }
 
   @Override
   public int get(byte[] key, ByteBuffer target) {
     Objects.requireNonNull(key, "key");
     EngineReader.requireWritable(target);
-    return PageFaults.guard(() -> transaction.get(keyspace, key, target));
+    return PageFaults.guard(() -> uncommitted.get(keyspace, key, target));
   }
 
   @Override
@@ -95,18 +95,18 @@ class TransactionView implements KvView {
   @Override
   public KvCursor cursor(ScanOptions options) {
     ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
-    return PageFaults.guard(() -> new StoreCursor(transaction.cursor(bounds)));
+    return PageFaults.guard(() -> new StoreCursor(uncommitted.cursor(bounds)));
   }
 
   @Override
   public void put(byte[] key, byte[] value) {
-    transaction.put(
+    uncommitted.put(
         keyspace, Objects.requireNonNull(key, "key"), Objects.requireNonNull(value, "value"), 0);
   }
 
   @Override
   public void put(byte[] key, byte[] value, Duration timeToLive) {
-    transaction.put(
+    uncommitted.put(
         keyspace,
         Objects.requireNonNull(key, "key"),
         Objects.requireNonNull(value, "value"),
@@ -127,7 +127,7 @@ class TransactionView implements KvView {
 
   @Override
   public void putUntil(byte[] key, byte[] value, long expiresAtMillis) {
-    transaction.put(
+    uncommitted.put(
         keyspace,
         Objects.requireNonNull(key, "key"),
         Objects.requireNonNull(value, "value"),
@@ -136,12 +136,12 @@ class TransactionView implements KvView {
 
   @Override
   public void delete(byte[] key) {
-    transaction.delete(keyspace, Objects.requireNonNull(key, "key"));
+    uncommitted.delete(keyspace, Objects.requireNonNull(key, "key"));
   }
 
   @Override
   public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
-    transaction.deleteRange(
+    uncommitted.deleteRange(
         keyspace,
         Objects.requireNonNull(fromInclusive, "fromInclusive"),
         Objects.requireNonNull(toExclusive, "toExclusive"));
@@ -150,7 +150,7 @@ class TransactionView implements KvView {
   @Override
   public long increment(byte[] key, long delta) {
     Objects.requireNonNull(key, "key");
-    return PageFaults.guard(() -> transaction.increment(keyspace, key, delta));
+    return PageFaults.guard(() -> uncommitted.increment(keyspace, key, delta));
   }
 
   @Override
@@ -174,7 +174,7 @@ class TransactionView implements KvView {
     if (value == null) {
       return false;
     }
-    transaction.put(keyspace, key, value, millis);
+    uncommitted.put(keyspace, key, value, millis);
     return true;
   }
 }

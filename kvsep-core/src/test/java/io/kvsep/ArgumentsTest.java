@@ -151,6 +151,17 @@ final class ArgumentsTest {
   }
 
   @Test
+  void nullsInWriteBuffersAreNamed() {
+    try (WriteBuffer buffer = store.buffer()) {
+      names("key", () -> buffer.get(null));
+      names("value", () -> buffer.put(KEY, null));
+      names("keyspace", () -> buffer.in(null));
+      names("extra", () -> buffer.commit(null));
+      buffer.commit();
+    }
+  }
+
+  @Test
   void nullsOfKeyspacesAreNamed() {
     names("name", () -> store.keyspace(null));
     names("keyspace", () -> store.dropKeyspace(null));

@@ -113,8 +113,12 @@ final class ClosedHandlesTest {
       assertTrue(merged.next());
       handles.add(Handle.of(KvCursor.class, merged));
       handles.add(Handle.of(KvReader.class, transaction));
-      handles.add(Handle.of(KvWriter.class, transaction));
+      handles.add(Handle.of(KvView.class, transaction));
       transaction.close();
+      WriteBuffer buffer = store.buffer();
+      handles.add(Handle.of(KvView.class, buffer));
+      handles.add(Handle.of(KvView.class, buffer.in(store.keyspace("space"))));
+      buffer.close();
     }
   }
 
@@ -127,6 +131,9 @@ final class ClosedHandlesTest {
     Transaction transaction = store.begin();
     handles.add(Handle.of(KvView.class, transaction.in(space)));
     handles.add(Handle.of(KvCursor.class, transaction.cursor()));
+    WriteBuffer buffer = store.buffer();
+    handles.add(Handle.of(WriteBuffer.class, buffer));
+    handles.add(Handle.of(KvCursor.class, buffer.cursor()));
     for (KvReader reader : List.of(store, store.in(space), snapshot, snapshot.in(space))) {
       KvCursor fresh = reader.cursor();
       KvCursor inside = reader.cursor();

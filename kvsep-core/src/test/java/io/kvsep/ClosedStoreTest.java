@@ -147,6 +147,17 @@ final class ClosedStoreTest {
   }
 
   @Test
+  void everyMethodOfAClosedWriteBufferSaysSo() {
+    try (KvStore store = opened()) {
+      WriteBuffer buffer = store.buffer();
+      KvView view = buffer.in(store.keyspace("users"));
+      buffer.close();
+      assertAllClosed(WriteBuffer.class, buffer, arguments(store));
+      assertAllClosed(KvView.class, view, arguments(store));
+    }
+  }
+
+  @Test
   void everyMethodOfATransactionOfAClosedStoreSaysSo() {
     KvStore store = opened();
     Map<Class<?>, Object> arguments = arguments(store);

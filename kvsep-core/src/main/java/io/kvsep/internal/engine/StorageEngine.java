@@ -38,6 +38,7 @@ import io.kvsep.internal.reclaim.RefreshTargets;
 import io.kvsep.internal.reclaim.ValueReordering;
 import io.kvsep.internal.sstable.TableCache;
 import io.kvsep.internal.txn.EngineTransaction;
+import io.kvsep.internal.txn.EngineWriteBuffer;
 import io.kvsep.internal.verify.VerifyJob;
 import io.kvsep.internal.version.LiveTables;
 import io.kvsep.internal.version.TableFile;
@@ -431,6 +432,10 @@ public final class StorageEngine implements AutoCloseable {
 
   public EngineTransaction begin() {
     return new EngineTransaction(reads, writes, keyspaces, config.clock());
+  }
+
+  public EngineWriteBuffer buffer() {
+    return new EngineWriteBuffer(reads, writes, keyspaces, config.clock());
   }
 
   public KeyspaceCatalog keyspaces() {

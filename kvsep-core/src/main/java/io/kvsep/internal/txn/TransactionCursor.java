@@ -8,27 +8,26 @@ import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.util.Arrays;
 import java.util.Objects;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A cursor over a transaction's snapshot and its writes at the creation of the cursor. Records its
- * reads.
+ * A cursor over the store and the uncommitted writes that existed when the cursor was created.
+ * Notes what it has read.
  *
- * <p>Invariants, in a cursor's order, which may be descending:
+ * <p>Invariants, in the cursor's order, which may be descending:
  *
  * <ul>
- *   <li>I1: the store's cursor is at the current key or, in the direction of the last move, past
- *       it; on an entry that no own write hides, or on none.
- *   <li>I2: each move looks own writes up from the current key; they have no position.
- *   <li>I3: the reads since the last jump are one range; steps only extend it.
+ *   <li>I1: the store's cursor is at the current key or past it in the direction of the last move,
+ *       on an entry that no own write hides, or on none.
+ *   <li>I2: own writes are looked up from the current key each time; they have no position.
+ *   <li>I3: the reads since the last jump are one range, which steps only extend.
  * </ul>
  *
- * <p>Not thread safe: each call claims the transaction.
+ * <p>Not thread safe: each call claims the overlaid.
  */
 final class TransactionCursor extends BoundedCursor {
-  private final EngineTransaction transaction;
+  private final UncommittedView overlaid;
   private final SnapshotCursor store;
   private final WritesSnapshot own;
   private final Clock clock;
@@ -36,16 +35,16 @@ final class TransactionCursor extends BoundedCursor {
   private final byte[] lower;
   private final byte[] upper;
 
-  /** The current stored key. */
+  /** Stored. */
   private byte[] at = new byte[0];
 
-  /** Copy of the key for {@link #keyView}; reused. */
+  /** Copy of the key for {@link #keyView}; reused, so that the view can be too. */
   private byte[] shownKey = new byte[64];
 
   /** Null if the current entry is the store's. */
   private @Nullable TransactionWrite ownWrite;
 
-  /** Stored key at the store's cursor. */
+  /** Stored key of the store's entry. */
   private byte @Nullable [] storeKey;
 
   private boolean forward;
@@ -53,20 +52,21 @@ final class TransactionCursor extends BoundedCursor {
   /** Start of the range read since the last jump, null for none. */
   private byte @Nullable [] readFrom;
 
+  /** End of that range. */
   private byte[] readTo = new byte[0];
 
   /** Whether {@link #readTo} itself was read. */
   private boolean readToInclusive;
 
-  /** Takes ownership of {@code store}. */
+  /** Takes over the store's cursor. */
   TransactionCursor(
-      EngineTransaction transaction,
+      UncommittedView overlaid,
       SnapshotCursor store,
       WritesSnapshot own,
       ScanBounds bounds,
       Clock clock) {
     super(bounds);
-    this.transaction = transaction;
+    this.overlaid = overlaid;
     this.store = store;
     this.own = own;
     this.clock = clock;
@@ -77,77 +77,81 @@ final class TransactionCursor extends BoundedCursor {
 
   @Override
   public byte[] key() {
-    return ofEntry(cursor -> cursor.userKey(cursor.at));
+    long claim = newClaim();
+    try {
+      claim(claim);
+      requireEntry();
+      return userKey(at);
+    } finally {
+      unclaim(claim);
+    }
   }
 
   @Override
   public ByteBuffer keyView() {
-    return ofEntry(TransactionCursor::shownKey);
-  }
-
-  private ByteBuffer shownKey() {
-    if (at.length > shownKey.length) {
-      shownKey = new byte[Math.max(at.length, 2 * shownKey.length)];
+    long claim = newClaim();
+    try {
+      claim(claim);
+      requireEntry();
+      if (at.length > shownKey.length) {
+        shownKey = new byte[Math.max(at.length, 2 * shownKey.length)];
+      }
+      System.arraycopy(at, 0, shownKey, 0, at.length);
+      return view(shownKey, at.length);
+    } finally {
+      unclaim(claim);
     }
-    System.arraycopy(at, 0, shownKey, 0, at.length);
-    return view(shownKey, at.length);
   }
 
   @Override
   public byte[] value() {
-    return ofEntry(
-        cursor -> {
-          cursor.requireValues();
-          TransactionWrite write = cursor.ownWrite;
-          return write == null ? cursor.store.value() : write.value().clone();
-        });
+    long claim = newClaim();
+    try {
+      claim(claim);
+      TransactionWrite write = ownEntry();
+      requireValues();
+      return write == null ? store.value() : write.value().clone();
+    } finally {
+      unclaim(claim);
+    }
   }
 
   @Override
   public ByteBuffer valueView() {
-    return ofEntry(
-        cursor -> {
-          cursor.requireValues();
-          TransactionWrite write = cursor.ownWrite;
-          return write == null ? cursor.store.valueView() : EngineTransaction.view(write);
-        });
+    long claim = newClaim();
+    try {
+      claim(claim);
+      TransactionWrite write = ownEntry();
+      requireValues();
+      return write == null ? store.valueView() : UncommittedView.view(write);
+    } finally {
+      unclaim(claim);
+    }
   }
 
   @Override
   public int valueLength() {
-    return ofEntry(
-        cursor -> {
-          TransactionWrite write = cursor.ownWrite;
-          return write == null ? cursor.store.valueLength() : write.value().length;
-        });
+    long claim = newClaim();
+    try {
+      claim(claim);
+      TransactionWrite write = ownEntry();
+      return write == null ? store.valueLength() : write.value().length;
+    } finally {
+      unclaim(claim);
+    }
   }
 
   /** For an own write, as if it were committed now. */
   @Override
   public long expiresAtMillis() {
-    return ofEntry(
-        cursor -> {
-          TransactionWrite write = cursor.ownWrite;
-          if (write == null) {
-            return cursor.store.expiresAtMillis();
-          }
-          return write.timeToLiveMillis() == 0
-              ? NEVER
-              : write.expiresAtMillis(cursor.clock.millis());
-        });
-  }
-
-  /**
-   * Reads the current entry within a claim.
-   *
-   * @param work a lambda without captures, which allocates nothing
-   */
-  private <T> T ofEntry(Function<TransactionCursor, T> work) {
     long claim = newClaim();
     try {
       claim(claim);
-      requireEntry();
-      return work.apply(this);
+      TransactionWrite write = ownEntry();
+      if (write == null) {
+        return store.expiresAtMillis();
+      }
+      return write.timeToLiveMillis() == 0 ? NEVER : write.expiresAtMillis(clock.millis());
     } finally {
       unclaim(claim);
     }
@@ -155,36 +159,37 @@ final class TransactionCursor extends BoundedCursor {
 
   @Override
   public void close() {
-    transaction.close(this);
+    overlaid.close(this);
   }
 
+  /** Called by the overlaid. */
   void release() {
     store.close();
   }
 
-  /** Reports the range read since the last jump. */
+  /** Reports the range read since the last jump to the overlaid. */
   void tellRead() {
     byte[] from = readFrom;
     if (from != null) {
-      transaction.read(from, readTo, readToInclusive);
+      overlaid.noteRead(from, readTo, readToInclusive);
     }
   }
 
   @Override
   protected long newClaim() {
-    return transaction.holds();
+    return overlaid.holds();
   }
 
   @Override
   protected void claim(long holds) {
-    transaction.claim();
+    overlaid.claim();
     // Throws if the cursor or the store is closed.
     store.isValid();
   }
 
   @Override
   protected void unclaim(long holds) {
-    transaction.end(holds);
+    overlaid.end(holds);
   }
 
   @Override
@@ -244,13 +249,13 @@ final class TransactionCursor extends BoundedCursor {
   }
 
   /**
-   * Selects the first own put or unhidden entry of the store from {@code from} on. Returns whether
-   * there is one.
+   * Moves the store's cursor past entries that own writes hide, and selects its entry or an own put
+   * from {@code from} on, whichever comes first. Returns whether there is one.
    */
   private boolean settle(byte[] from, boolean inclusive) {
     skipHidden();
     byte[] stored = storeKey;
-    // Up to the store's entry, so that each own write is visited once.
+    // Up to the store's entry only, so that each own write is visited once.
     OwnPut put =
         ascending()
             ? own.putAfter(from, inclusive, stored == null ? upper : stored, now)
@@ -326,6 +331,11 @@ final class TransactionCursor extends BoundedCursor {
     if (Arrays.compareUnsigned(from, Objects.requireNonNull(readFrom)) < 0) {
       readFrom = from;
     }
+  }
+
+  private @Nullable TransactionWrite ownEntry() {
+    requireEntry();
+    return ownWrite;
   }
 
   private byte[] userKey(byte[] stored) {

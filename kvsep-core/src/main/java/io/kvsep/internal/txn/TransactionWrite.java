@@ -5,7 +5,7 @@ import java.util.Objects;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A transaction's last write of a key. */
+/** The last uncommitted write of a key. */
 public final class TransactionWrite {
   public static final TransactionWrite DELETE = new TransactionWrite(null, 0);
 

@@ -5,6 +5,7 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.vlog.RecordSource;
+import io.kvsep.internal.write.BatchWrites;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
@@ -19,9 +20,6 @@ import org.jspecify.annotations.Nullable;
  * values are not. Not thread safe, except for the immutable result of {@link #view}.
  */
 public final class TransactionWrites {
-  /** Upper bound of a record's framing, as for batches. */
-  private static final int RECORD_OVERHEAD_BYTES = 16;
-
   private final long bytesMax;
   private final Set<Integer> keyspaces = new HashSet<>();
   private WritesSnapshot view = WritesSnapshot.EMPTY;
@@ -75,7 +73,13 @@ public final class TransactionWrites {
     replace(keyspace, new WritesSnapshot(points, ranges));
   }
 
-  /** Keyspaces written to, except the default one. */
+  /** Forgets all writes; views taken before do not change. */
+  void clear() {
+    keyspaces.clear();
+    view = WritesSnapshot.EMPTY;
+  }
+
+  /** The keyspaces written to, except the default one, which always exists. */
   public Set<Integer> keyspaces() {
     return keyspaces;
   }
@@ -91,10 +95,10 @@ public final class TransactionWrites {
   }
 
   private void replace(int keyspace, WritesSnapshot next) {
-    long framed = next.payloadBytes() + (long) next.count() * RECORD_OVERHEAD_BYTES;
+    long framed = next.payloadBytes() + (long) next.count() * BatchWrites.RECORD_OVERHEAD_BYTES;
     if (next.count() > 1 && framed > bytesMax) {
       throw new LimitExceededException(
-          "the transaction would have " + framed + " bytes, the limit is " + bytesMax);
+          "the uncommitted writes would have " + framed + " bytes, the limit is " + bytesMax);
     }
     // If this throws for lack of memory, nothing has changed.
     if (keyspace != Keyspaces.DEFAULT) {

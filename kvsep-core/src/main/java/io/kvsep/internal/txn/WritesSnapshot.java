@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A transaction's writes at one time. Immutable. */
+/** Uncommitted writes at one time. Immutable. */
 public final class WritesSnapshot {
   static final WritesSnapshot EMPTY = new WritesSnapshot(OrderedTree.empty(), OrderedTree.empty());
 

@@ -31,7 +31,7 @@ public final class BatchWrites {
   private static final int HEADER_BYTES = 1 + 4 + 4 + 4 + 8;
 
   /** At most, besides key and value; keeps the longest frame below 2 GiB. */
-  private static final int RECORD_OVERHEAD_BYTES = 16;
+  public static final int RECORD_OVERHEAD_BYTES = 16;
 
   private static final class Chunk {
     final byte[] bytes;
@@ -88,8 +88,8 @@ public final class BatchWrites {
     }
   }
 
-  /** The keyspaces written to, but for the default one. */
-  Set<Integer> keyspaces() {
+  /** The keyspaces written to, except the default one, which always exists. */
+  public Set<Integer> keyspaces() {
     return keyspaces;
   }
 
@@ -111,7 +111,7 @@ public final class BatchWrites {
   }
 
   /** Times to live count from {@code nowMillis}. */
-  RecordSource records(long nowMillis) {
+  public RecordSource records(long nowMillis) {
     return new Records(nowMillis);
   }
 
