@@ -2,6 +2,7 @@ package io.kvsep;
 
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.memory.PageFaults;
+import io.kvsep.internal.read.RangeSize;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
@@ -177,5 +178,23 @@ class EngineReader implements KvReader {
         cursor.close();
       }
     }
+  }
+
+  @Override
+  public long approximateCount(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
+    return size(fromInclusive, toExclusive).entries();
+  }
+
+  @Override
+  public long approximateBytes(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
+    RangeSize size = size(fromInclusive, toExclusive);
+    return size.indexBytes() + size.logBytes();
+  }
+
+  final RangeSize size(byte @Nullable [] from, byte @Nullable [] to) {
+    ScanBounds bounds = ScanOptions.range(from, to).bounds(keyspace);
+    RangeSize size = PageFaults.guard(() -> reads.size(bounds, hold()));
+    confirm();
+    return size;
   }
 }

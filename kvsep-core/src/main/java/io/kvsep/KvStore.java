@@ -7,6 +7,7 @@ import io.kvsep.error.StoreLockedException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -69,6 +70,62 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
    */
   static KvStore open(Path directory, KvOptions options) {
     return OpenStore.open(directory, options);
+  }
+
+  /**
+   * As {@link #inMemory(KvOptions)} with {@link KvOptions#defaults()}.
+   *
+   * @return the open store, which is empty
+   */
+  static KvStore inMemory() {
+    return inMemory(KvOptions.defaults());
+  }
+
+  /**
+   * Opens an empty store that keeps its files in memory: the same engine with the same behaviour,
+   * nothing on disk, and all of it gone with {@link #close}. For tests, and for data that may be
+   * lost with the process. Every such store is its own.
+   *
+   * <p>The files take direct memory of the JVM beside the memory budget of the options, together at
+   * most what {@code -XX:MaxDirectMemorySize} allows, by default as much as the maximum heap. If
+   * that is used up, writes fail with {@link StorageException} like those on a full disk, until
+   * space is freed; reads continue. Deletes and overwrites free memory as on disk: by compaction
+   * and reclaim, and then by the garbage collector. Nothing needs a sync: every {@link Durability}
+   * keeps everything as long as the process lives. {@link #checkpoint} copies the store into a
+   * directory on disk, which can be opened.
+   *
+   * @param options the options
+   * @return the open store
+   * @throws IncompatibleFormatException if the options do not allow to create a store
+   */
+  static KvStore inMemory(KvOptions options) {
+    return OpenStore.inMemory(options);
+  }
+
+  /**
+   * Copies a store that is not open for writing into a new directory. The copy is an independent
+   * store and durable on return. Nothing in {@code closedStore} is written or created, so it may be
+   * on a read-only file system; a copy of a store that crashed is recovered when it is opened.
+   *
+   * <p>Immutable files, which are nearly all, are hard-linked, so the call is short for any size of
+   * store and uses no space until one of the stores deletes files that the other keeps. They are
+   * copied if the file systems do not support hard links. Neither store writes to a shared file.
+   *
+   * <p>After an error or a crash during the call, {@code target} is either absent or complete. If
+   * the process dies, a directory with the suffix ".partial" may remain, which can be deleted.
+   *
+   * @param closedStore directory of the store; it may be open read-only
+   * @param target the directory to create, not inside {@code closedStore}; missing parents are
+   *     created too
+   * @throws StoreLockedException if the store is open for writing
+   * @throws IncompatibleFormatException if {@code closedStore} holds no store of this version
+   * @throws CorruptionException if its manifest is damaged
+   * @throws StorageException if {@code target} exists, even empty, or if a device operation failed
+   * @throws IllegalArgumentException if {@code target} is inside {@code closedStore}, links
+   *     resolved
+   */
+  static void copy(Path closedStore, Path target) {
+    StoreCopy.run(closedStore, target);
   }
 
   /**
@@ -229,6 +286,17 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
    * @throws io.kvsep.error.ReadOnlyStoreException if it does not exist and the store is read-only
    */
   Keyspace keyspace(String name);
+
+  /**
+   * Returns the keyspaces with these names, in this order; creates those that do not exist, all of
+   * them with one durable change: after a crash during the call all of them exist or none. For a
+   * thousand new keyspaces this is about as fast as for one.
+   *
+   * @param names as for {@link #keyspace}; a name may occur more than once
+   * @return the keyspaces
+   * @throws io.kvsep.error.ReadOnlyStoreException if one does not exist and the store is read-only
+   */
+  List<Keyspace> keyspaces(Collection<String> names);
 
   /** {@return names of all keyspaces, sorted} */
   List<String> keyspaces();
@@ -458,6 +526,14 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
 
   /** {@return current statistics} Cheap; the cost grows with the number of files. */
   StoreStats stats();
+
+  /**
+   * {@return the estimated size of {@code keyspace}} Costs as much as {@link #approximateCount}.
+   *
+   * @param keyspace the keyspace
+   * @throws IllegalStateException if it was dropped
+   */
+  KeyspaceStats stats(Keyspace keyspace);
 
   /**
    * {@return the current files of the value log in creation order, with the live bytes of each}

@@ -15,8 +15,10 @@ import io.kvsep.internal.config.EngineConfig.Sync;
 import io.kvsep.internal.config.EngineConfig.Values;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
+import io.kvsep.internal.io.MemoryStorage;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.read.RangeSize;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -25,6 +27,8 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Clock;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -54,25 +58,35 @@ final class OpenStore extends StoreView implements KvStore {
   static KvStore open(Path directory, KvOptions options) {
     Objects.requireNonNull(directory, "directory");
     Objects.requireNonNull(options, "options");
-    if (Files.exists(directory) && !Files.isDirectory(directory)) {
-      throw new IncompatibleFormatException(
-          String.valueOf(directory.getFileName()),
-          IncompatibleFormatException.Reason.FOREIGN,
-          "not a directory");
-    }
+    requireDirectory(directory);
     boolean mayCreate = options.createIfMissing() && !options.readOnly();
     // notExists is true only if absence is certain; otherwise opening fails with a device error.
     if (!mayCreate && Files.notExists(directory, LinkOption.NOFOLLOW_LINKS)) {
-      throw new IncompatibleFormatException(
-          StoreFiles.CURRENT,
-          IncompatibleFormatException.Reason.FOREIGN,
-          "no store in " + directory + ", which is not there");
+      throw notFound(directory);
     }
     try {
       return open(new FileStorage(directory, mayCreate), options);
     } catch (IOException e) {
       throw new StorageException("cannot open " + directory, e);
     }
+  }
+
+  static KvStore inMemory(KvOptions options) {
+    return open(new MemoryStorage(), Objects.requireNonNull(options, "options"));
+  }
+
+  static void requireDirectory(Path directory) {
+    if (Files.exists(directory) && !Files.isDirectory(directory)) {
+      throw new IncompatibleFormatException(
+          String.valueOf(directory.getFileName()),
+          IncompatibleFormatException.Reason.FOREIGN,
+          "not a directory");
+    }
+  }
+
+  static IncompatibleFormatException notFound(Path directory) {
+    return new IncompatibleFormatException(
+        StoreFiles.CURRENT, IncompatibleFormatException.Reason.FOREIGN, "no store in " + directory);
   }
 
   /** Opens on any storage, for programs that observe, delay or fail file operations. */
@@ -175,6 +189,20 @@ final class OpenStore extends StoreView implements KvStore {
   }
 
   @Override
+  public List<Keyspace> keyspaces(Collection<String> names) {
+    List<String> wanted = new ArrayList<>(Objects.requireNonNull(names, "names"));
+    for (String name : wanted) {
+      Objects.requireNonNull(name, "names has a null element");
+    }
+    List<Integer> ids = engine.keyspaces().openAll(wanted);
+    List<Keyspace> opened = new ArrayList<>();
+    for (int i = 0; i < ids.size(); i++) {
+      opened.add(new Keyspace(engine, ids.get(i), wanted.get(i)));
+    }
+    return List.copyOf(opened);
+  }
+
+  @Override
   public List<String> keyspaces() {
     return engine.keyspaces().names();
   }
@@ -186,6 +214,10 @@ final class OpenStore extends StoreView implements KvStore {
 
   @Override
   public KeyspaceView in(Keyspace keyspace) {
+    return view(keyspace);
+  }
+
+  private StoreView view(Keyspace keyspace) {
     int id = Objects.requireNonNull(keyspace, "keyspace").idIn(engine);
     engine.keyspaces().requirePresent(id);
     return new StoreView(engine, id);
@@ -244,6 +276,13 @@ final class OpenStore extends StoreView implements KvStore {
   @Override
   public StoreStats stats() {
     return engine.stats();
+  }
+
+  @Override
+  public KeyspaceStats stats(Keyspace keyspace) {
+    RangeSize size = view(keyspace).size(/* from= */ null, /* to= */ null);
+    long inlineBytes = Math.max(0, size.indexBytes() - size.keyBytes());
+    return new KeyspaceStats(size.entries(), size.keyBytes(), inlineBytes + size.logBytes());
   }
 
   @Override

@@ -131,14 +131,14 @@ final class StoreRepair {
   }
 
   /** Creating a lock file would change the directory; a writer would have created it. */
-  private static StorageLock lock(FileStorage source) throws IOException {
+  static StorageLock lock(FileStorage source) throws IOException {
     return source.exists(StoreFiles.LOCK)
         ? source.lock(StoreFiles.LOCK, /* shared= */ true)
         : () -> {};
   }
 
   /** The resolved path of a file that exists or will be created. */
-  private static Path realPlace(Path path) throws IOException {
+  static Path realPlace(Path path) throws IOException {
     Path parent = path.getParent();
     if (parent == null || Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
       return path.toRealPath();

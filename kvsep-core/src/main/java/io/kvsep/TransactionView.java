@@ -1,6 +1,7 @@
 package io.kvsep;
 
 import io.kvsep.internal.memory.PageFaults;
+import io.kvsep.internal.read.RangeSize;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.txn.UncommittedView;
 import java.nio.ByteBuffer;
@@ -96,6 +97,22 @@ class TransactionView implements KvView {
   public KvCursor cursor(ScanOptions options) {
     ScanBounds bounds = Objects.requireNonNull(options, "options").bounds(keyspace);
     return PageFaults.guard(() -> new StoreCursor(uncommitted.cursor(bounds)));
+  }
+
+  @Override
+  public long approximateCount(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
+    return size(fromInclusive, toExclusive).entries();
+  }
+
+  @Override
+  public long approximateBytes(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
+    RangeSize size = size(fromInclusive, toExclusive);
+    return size.indexBytes() + size.logBytes();
+  }
+
+  private RangeSize size(byte @Nullable [] from, byte @Nullable [] to) {
+    ScanBounds bounds = ScanOptions.range(from, to).bounds(keyspace);
+    return PageFaults.guard(() -> uncommitted.size(bounds));
   }
 
   @Override

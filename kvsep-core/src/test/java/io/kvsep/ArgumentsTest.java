@@ -164,6 +164,9 @@ final class ArgumentsTest {
   @Test
   void nullsOfKeyspacesAreNamed() {
     names("name", () -> store.keyspace(null));
+    names("names", () -> store.keyspaces(null));
+    names("names", () -> store.keyspaces(Arrays.asList("name", null)));
+    names("keyspace", () -> store.stats(null));
     names("keyspace", () -> store.dropKeyspace(null));
     names("keyspace", () -> store.in(null));
     try (Snapshot snapshot = store.snapshot()) {
@@ -175,6 +178,9 @@ final class ArgumentsTest {
   void nullsInOptionsAreNamed() {
     names("directory", () -> KvStore.open(null));
     names("options", () -> KvStore.open(directory, null));
+    names("options", () -> KvStore.inMemory(null));
+    names("closedStore", () -> KvStore.copy(null, directory));
+    names("target", () -> KvStore.copy(directory, null));
     names("durability", () -> KvOptions.builder().durability(null));
     names("clock", () -> KvOptions.builder().clock(null));
     names("valueCompression", () -> KvOptions.builder().valueCompression(null));

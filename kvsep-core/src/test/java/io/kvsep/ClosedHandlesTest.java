@@ -18,6 +18,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
@@ -177,6 +178,8 @@ final class ClosedHandlesTest {
       return "space";
     } else if (type == Keyspace.class) {
       return space;
+    } else if (type == Collection.class) {
+      return List.of("space");
     } else if (type == List.class) {
       return List.of(key, key(random.nextInt(KEYS)));
     } else if (type == Function.class) {

@@ -83,6 +83,16 @@ record TrackedTransactionReader(KvReader reader, TransactionModel model, int spa
     return new TrackedCursor(reader.cursor(options), options.bounds(space));
   }
 
+  @Override
+  public long approximateCount(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
+    return reader.approximateCount(fromInclusive, toExclusive);
+  }
+
+  @Override
+  public long approximateBytes(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
+    return reader.approximateBytes(fromInclusive, toExclusive);
+  }
+
   /** Works out anew what each move has read. */
   private final class TrackedCursor implements KvCursor {
     private final KvCursor cursor;

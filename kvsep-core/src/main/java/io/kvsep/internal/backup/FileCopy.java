@@ -29,7 +29,7 @@ public final class FileCopy {
       MemoryLedger ledger,
       Runnable pulse)
       throws IOException {
-    Region buffer = ledger.allocate(MemoryPurpose.READ, Math.min(length, PIECE_BYTES));
+    Region buffer = ledger.allocate(MemoryPurpose.READ, Math.max(1, Math.min(length, PIECE_BYTES)));
     try (StorageFile source = from.open(name, /* writable= */ false);
         StorageFile copy = to.create(target)) {
       NativeWindow window = new NativeWindow();

@@ -25,7 +25,7 @@ final class FileDirectory implements NewDirectory {
   /** Last path elements that refer to an existing directory. */
   private static final Set<String> NO_NAMES = Set.of(".", "..");
 
-  private final FileStorage source;
+  private final @Nullable FileStorage source;
   private final Path target;
   private final Path parent;
   private final Path partial;
@@ -37,7 +37,8 @@ final class FileDirectory implements NewDirectory {
   private boolean renamed;
   private boolean published;
 
-  private FileDirectory(FileStorage source, Path target, Path parent, Path partial, List<Path> made)
+  private FileDirectory(
+      @Nullable FileStorage source, Path target, Path parent, Path partial, List<Path> made)
       throws IOException {
     this.source = source;
     this.target = target;
@@ -52,7 +53,7 @@ final class FileDirectory implements NewDirectory {
    *
    * @throws FileAlreadyExistsException if {@code target} exists
    */
-  static FileDirectory begin(FileStorage source, Path target) throws IOException {
+  static FileDirectory begin(@Nullable FileStorage source, Path target) throws IOException {
     requireAbsent(target);
     Path absolute = target.toAbsolutePath();
     Path parent = absolute.getParent();
@@ -112,6 +113,9 @@ final class FileDirectory implements NewDirectory {
 
   @Override
   public boolean link(String name) throws IOException {
+    if (source == null) {
+      return false;
+    }
     Path file = source.checkedPath(name);
     Path copy = storage.checkedPath(name);
     try {

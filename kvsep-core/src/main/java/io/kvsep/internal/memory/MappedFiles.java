@@ -21,6 +21,11 @@ public final class MappedFiles {
 
   /** For a mapping without views. */
   static void unmap(ByteBuffer mapping) {
-    UNSAFE.invokeCleaner(mapping);
+    try {
+      UNSAFE.invokeCleaner(mapping);
+    } catch (IllegalArgumentException e) {
+      // A view of other memory, which the garbage collector frees.
+      return;
+    }
   }
 }

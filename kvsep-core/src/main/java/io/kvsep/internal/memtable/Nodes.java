@@ -146,6 +146,16 @@ final class Nodes {
     }
   }
 
+  /** Whether the node is of a later version of a key, not a key node. */
+  boolean isOfVersion(int node) {
+    return arena.getInt(entry(node) + (long) ENTRY_PAYLOAD_LENGTH) < 0;
+  }
+
+  /** The node written last. */
+  int newestNode() {
+    return (int) (bounds.getPlain() >>> 32);
+  }
+
   void touchNode(int node) {
     arena.touch(node, Integer.BYTES);
   }

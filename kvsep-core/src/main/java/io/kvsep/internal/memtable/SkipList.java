@@ -368,6 +368,11 @@ final class SkipList {
     return before == HEAD ? NULL : position(before, before);
   }
 
+  /** Node of the newest entry of a key. */
+  int newestVersion(int keyNode) {
+    return versions.newest(keyNode);
+  }
+
   long first() {
     return newest(next(HEAD, 0));
   }

@@ -331,6 +331,19 @@ public final class StoreReads {
     return points.find(view, context, moment);
   }
 
+  /** Estimates what a range holds in the newest state; the lease only has to be held. */
+  public RangeSize size(ScanBounds bounds, SnapshotLease hold) {
+    EpochSlot<ReadContext> slot = epochs.vacant();
+    try {
+      slot = epochs.enter(slot);
+      ReadState view = live.get();
+      readable(hold);
+      return RangeEstimate.of(view, snapshots.visibleSequence(), slot.context(), bounds);
+    } finally {
+      leave(slot);
+    }
+  }
+
   public SnapshotCursor cursor(ScanBounds bounds, SnapshotLease hold) {
     // Inside the epochs until the cursor is registered, so that close waits or finds it.
     return epochs.inside(

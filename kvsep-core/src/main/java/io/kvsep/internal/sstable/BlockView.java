@@ -1,5 +1,6 @@
 package io.kvsep.internal.sstable;
 
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.NativeWindow;
@@ -249,8 +250,48 @@ final class BlockView {
     return false;
   }
 
+  /** Number of entries before the key. */
+  int rank(Region key, int keyLength) {
+    int restart = floorRestartIndex(key, 0, keyLength, Tag.MAX);
+    int rank = 0;
+    long from = restart(restart);
+    for (long at = start; at < from; at = next) {
+      parse(at);
+      rank++;
+    }
+    int matched = 0;
+    for (long at = from; at < limit; at = next) {
+      parse(at);
+      if (shared == 0) {
+        matched = 0;
+      }
+      if (shared < matched) {
+        return rank;
+      }
+      if (shared == matched) {
+        int rest = keyLength - matched;
+        int more = Region.commonPrefix(table, suffix, unshared, key, matched, rest);
+        boolean isBefore =
+            more < rest
+                && (more == unshared
+                    || (table.getByte(suffix + more) & 0xff)
+                        < (key.getByte(matched + (long) more) & 0xff));
+        if (!isBefore) {
+          return rank;
+        }
+        matched += more;
+      }
+      rank++;
+    }
+    return rank;
+  }
+
   /** The last restart with an entry before (key, tag), or else the first. */
   long floorRestart(Region key, long keyOffset, int keyLength, long seekTag) {
+    return restart(floorRestartIndex(key, keyOffset, keyLength, seekTag));
+  }
+
+  private int floorRestartIndex(Region key, long keyOffset, int keyLength, long seekTag) {
     int low = 0;
     int high = restartCount - 1;
     while (low < high) {
@@ -267,7 +308,7 @@ final class BlockView {
         high = middle - 1;
       }
     }
-    return restart(low);
+    return low;
   }
 
   /** The last restart before {@code offset}. */

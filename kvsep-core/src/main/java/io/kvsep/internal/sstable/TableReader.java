@@ -3,6 +3,7 @@ package io.kvsep.internal.sstable;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.internal.base.StoreId;
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.concurrent.PinCount;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
@@ -200,7 +201,47 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return true;
   }
 
-  /** On the heap: readable after the table is closed. */
+  /**
+   * Where a stored key is or would be, before all its versions.
+   *
+   * @param region begins with the key
+   */
+  public RangeTally.Place place(Region region, int keyLength, Lookup scratch) {
+    BlockView block = scratch.block;
+    try {
+      int number = index.find(region, 0, keyLength, Tag.MAX, block.window);
+      if (number == index.blockCount()) {
+        return new RangeTally.Place(number, 0);
+      }
+      block.enterShared(this, number, scratch.unpacked);
+      return new RangeTally.Place(number, block.rank(region, keyLength));
+    } catch (IndexOutOfBoundsException e) {
+      throw damaged(block, e);
+    }
+  }
+
+  /** The place before all entries. */
+  public RangeTally.Place begin() {
+    return new RangeTally.Place(0, 0);
+  }
+
+  /** The place after all entries. */
+  public RangeTally.Place end() {
+    return new RangeTally.Place(index.blockCount(), 0);
+  }
+
+  /** Estimates what lies between two places; exact if they are no more than 16 blocks apart. */
+  public RangeTally tally(RangeTally.Place from, RangeTally.Place to, Lookup scratch) {
+    RangeTally tally = new RangeTally(this, scratch);
+    try {
+      tally.add(from, to);
+      return tally;
+    } catch (IndexOutOfBoundsException e) {
+      throw damaged(scratch.block, e);
+    }
+  }
+
+  /** On the heap, so readable after the table is closed. */
   public RangeTombstones rangeTombstones() {
     return rangeTombstones;
   }

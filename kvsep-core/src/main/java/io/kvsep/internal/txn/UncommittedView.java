@@ -6,6 +6,7 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.read.InternalCursor;
+import io.kvsep.internal.read.RangeSize;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
@@ -237,6 +238,17 @@ public abstract class UncommittedView {
           store.close();
         }
       }
+    } finally {
+      end(holds);
+    }
+  }
+
+  /** Estimates what a range of the store holds, with the own puts and deletes in it. */
+  public RangeSize size(ScanBounds bounds) {
+    long holds = holds();
+    try {
+      begin(bounds.keyspace());
+      return own.view().addTo(reads.size(bounds, hold()), bounds);
     } finally {
       end(holds);
     }

@@ -1,5 +1,8 @@
 package io.kvsep.internal.txn;
 
+import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.read.RangeSize;
+import io.kvsep.internal.read.ScanBounds;
 import java.util.Arrays;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -103,5 +106,28 @@ public final class WritesSnapshot {
       found = points.lower(found.key);
     }
     return null;
+  }
+
+  /** Adds the puts and deletes within the bounds; deleted ranges are left out. */
+  RangeSize addTo(RangeSize size, ScanBounds bounds) {
+    byte[] upper = bounds.upper();
+    int prefixLength = Keyspaces.prefixLength(bounds.keyspace());
+    long entries = 0;
+    long keyBytes = 0;
+    long indexBytes = 0;
+    OrderedTree.Node<TransactionWrite> found = points.ceiling(bounds.lower());
+    while (found != null && Arrays.compareUnsigned(found.key, upper) < 0) {
+      int keyLength = found.key.length - prefixLength;
+      if (found.value.isDelete()) {
+        entries--;
+        keyBytes -= keyLength;
+      } else {
+        entries++;
+        keyBytes += keyLength;
+        indexBytes += keyLength + found.value.value().length;
+      }
+      found = points.higher(found.key);
+    }
+    return size.plus(entries, keyBytes, indexBytes);
   }
 }

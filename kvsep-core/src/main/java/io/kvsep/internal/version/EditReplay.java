@@ -1,10 +1,13 @@
 package io.kvsep.internal.version;
 
 import io.kvsep.internal.base.LogPosition;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.version.VersionEdit.AddedTable;
 import io.kvsep.internal.version.VersionEdit.RemovedTable;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -72,6 +75,18 @@ final class EditReplay {
     BackupLineage known = tellsLost ? history : history.withLost(lastSequence);
     known.addTo(snapshot);
     return snapshot;
+  }
+
+  /** Names of the tables and sealed segments. */
+  Set<String> unchangingFiles() {
+    Set<String> names = new HashSet<>();
+    tables.keySet().forEach(number -> names.add(StoreFiles.table(number)));
+    for (SegmentState segment : segments.values()) {
+      if (segment.hasFile() && segment.isSealed()) {
+        names.add(StoreFiles.segment(segment.id()));
+      }
+    }
+    return names;
   }
 
   long nextFileNumber() {

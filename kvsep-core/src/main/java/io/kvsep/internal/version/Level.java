@@ -44,7 +44,10 @@ final class Level {
   /** Eight bytes of each largest key after the common prefix, in signed order. */
   private final long[] prefixes;
 
-  /** Versions that share this level. Guarded by LiveFiles. */
+  /** Sums over the tables before each, and over all; null until first needed. */
+  private volatile TableSums @Nullable [] before;
+
+  /** Number of versions that share this level. Guarded by LiveFiles. */
   int sharers;
 
   private Level(boolean byKey, TableFile[] tables, long bytes, byte[] shared, long[] prefixes) {
@@ -176,7 +179,21 @@ final class Level {
     return found;
   }
 
-  private int firstEndingAtOrAfter(byte[] key) {
+  /** Sums over the tables in [{@code from}, {@code to}). */
+  TableSums sums(int from, int to) {
+    TableSums[] known = before;
+    if (known == null) {
+      known = new TableSums[tables.length + 1];
+      known[0] = TableSums.NONE;
+      for (int i = 0; i < tables.length; i++) {
+        known[i + 1] = known[i].plus(TableSums.of(tables[i]));
+      }
+      before = known;
+    }
+    return known[to].minus(known[from]);
+  }
+
+  int firstEndingAtOrAfter(byte[] key) {
     int from = 0;
     int limit = tables.length;
     while (from < limit) {

@@ -94,6 +94,17 @@ public final class Version {
     return levels[level].overlapping(smallest, largest);
   }
 
+  /** In a level from 1 on, the first of its tables that does not end before the key. */
+  public int firstEndingAtOrAfter(int level, byte[] key) {
+    return levels[level].firstEndingAtOrAfter(key);
+  }
+
+  /** Sums over the tables with these indexes in a level, {@code to} exclusive; O(1). */
+  public TableSums sums(int level, int from, int to) {
+    return levels[level].sums(from, to);
+  }
+
+  /** Sum of the file lengths of a level's tables. */
   public long levelBytes(int level) {
     return levels[level].bytes;
   }

@@ -6,7 +6,9 @@ import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.MemoryLedger;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -30,6 +32,22 @@ public final class VersionCopy {
       }
     }
     return files;
+  }
+
+  /**
+   * Names of the files of a closed store that no opening of it changes, other than by deleting them
+   * or replacing them by name: the tables and sealed segments of its manifest.
+   *
+   * @throws NoSuchFileException if there is no store
+   */
+  public static Set<String> unchangingFiles(Storage storage, MemoryLedger ledger)
+      throws IOException {
+    if (!VersionSet.exists(storage)) {
+      throw new NoSuchFileException(StoreFiles.CURRENT);
+    }
+    FileHeader current = CurrentFile.read(storage, ledger);
+    EditReplay replay = ManifestReader.read(storage, current, ledger).replay();
+    return replay.unchangingFiles();
   }
 
   private static LogPosition endOfLog(Version version) {

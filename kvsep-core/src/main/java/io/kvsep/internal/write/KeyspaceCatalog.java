@@ -11,8 +11,10 @@ import io.kvsep.internal.view.CurrentReadState;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -91,12 +93,31 @@ public final class KeyspaceCatalog {
 
   /** The keyspace's id; creates it if absent. */
   public int open(String name) {
-    checkName(name);
+    return openAll(List.of(name)).get(0);
+  }
+
+  /** The keyspaces' ids; creates those absent with one edit. */
+  public List<Integer> openAll(List<String> names) {
+    names.forEach(KeyspaceCatalog::checkName);
     live.get();
-    Integer id = versions.current().keyspaces().get(name);
-    return id != null && !shut.contains(id)
-        ? id
-        : writes.maintain("cannot create a keyspace", () -> create(name));
+    List<Integer> present = present(names);
+    return present == null
+        ? writes.maintain("cannot create a keyspace", () -> create(names))
+        : present;
+  }
+
+  /** Null unless all of them exist. */
+  private @Nullable List<Integer> present(List<String> names) {
+    SortedMap<String, Integer> known = versions.current().keyspaces();
+    List<Integer> ids = new ArrayList<>();
+    for (String name : names) {
+      Integer id = known.get(name);
+      if (id == null || shut.contains(id)) {
+        return null;
+      }
+      ids.add(id);
+    }
+    return ids;
   }
 
   public void drop(int id) {
@@ -177,25 +198,36 @@ public final class KeyspaceCatalog {
     return new IllegalStateException("the keyspace was dropped");
   }
 
-  private int create(String name) {
+  private List<Integer> create(List<String> names) {
     lock.lock();
     try {
-      Integer present = versions.current().keyspaces().get(name);
-      if (present != null && !shut.contains(present)) {
-        return present;
+      VersionEdit edit = new VersionEdit();
+      Map<String, Integer> made = new LinkedHashMap<>();
+      List<Integer> ids = new ArrayList<>();
+      for (String name : names) {
+        Integer id = versions.current().keyspaces().get(name);
+        if (id != null && shut.contains(id)) {
+          removeName(id);
+          id = null;
+        }
+        ids.add(id == null ? made.computeIfAbsent(name, absent -> nextId(made.size())) : id);
       }
-      if (present != null) {
-        removeName(present);
+      made.forEach((name, id) -> edit.addKeyspace(id, name));
+      if (!made.isEmpty()) {
+        apply(changed(edit));
       }
-      int id = versions.current().nextKeyspace();
-      if (id > Keyspaces.ID_MAX) {
-        throw new LimitExceededException("ids of keyspaces are used up");
-      }
-      apply(changed(new VersionEdit().addKeyspace(id, name)));
-      return id;
+      return ids;
     } finally {
       lock.unlock();
     }
+  }
+
+  private int nextId(int used) {
+    int next = versions.current().nextKeyspace();
+    if (next > Keyspaces.ID_MAX - used) {
+      throw new LimitExceededException("ids of keyspaces are used up");
+    }
+    return next + used;
   }
 
   /**
