@@ -62,8 +62,9 @@ public interface KeyspaceView extends KvView {
    * @throws io.kvsep.error.StoreFailedException if a sync failed, now or earlier. If it was a sync
    *     of the manifest, only reopening shows whether everything or nothing is loaded
    * @throws io.kvsep.error.StoreClosedException if the store is closed, also during the call
-   * @throws IllegalStateException if the store is read-only, if called from the iterator of another
-   *     load, or if the keyspace is dropped, before or during the call
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
+   * @throws IllegalStateException if called from the iterator of another load, or if the keyspace
+   *     is dropped, before or during the call
    */
   long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries);
 

@@ -4,6 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreLockedException;
+import io.kvsep.error.StoreNotFoundException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
@@ -62,8 +63,10 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
    * @param options the options
    * @return the open store
    * @throws StoreLockedException if it is already open, in this or another process
-   * @throws IncompatibleFormatException if the directory is missing or holds no store and none may
-   *     be created, or if it holds a store of another format version; nothing was changed
+   * @throws StoreNotFoundException if the directory is missing or holds no store, and {@link
+   *     KvOptions.Builder#createIfMissing} is false or {@link KvOptions.Builder#readOnly} is set
+   * @throws IncompatibleFormatException if the directory holds a store of another format version or
+   *     files that are not a store's; nothing was changed
    * @throws CorruptionException if files are damaged; nothing was changed
    * @throws StorageException if a device operation failed, or the store exists and {@link
    *     KvOptions.Builder#exclusive} forbids that
@@ -96,7 +99,7 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
    *
    * @param options the options
    * @return the open store
-   * @throws IncompatibleFormatException if the options do not allow to create a store
+   * @throws StoreNotFoundException if the options do not allow to create a store
    */
   static KvStore inMemory(KvOptions options) {
     return OpenStore.inMemory(options);
@@ -118,7 +121,8 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
    * @param target the directory to create, not inside {@code closedStore}; missing parents are
    *     created too
    * @throws StoreLockedException if the store is open for writing
-   * @throws IncompatibleFormatException if {@code closedStore} holds no store of this version
+   * @throws StoreNotFoundException if {@code closedStore} holds no store
+   * @throws IncompatibleFormatException if it holds a store of another format version
    * @throws CorruptionException if its manifest is damaged
    * @throws StorageException if {@code target} exists, even empty, or if a device operation failed
    * @throws IllegalArgumentException if {@code target} is inside {@code closedStore}, links
@@ -425,9 +429,12 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
    * <p>Immutable files, which are nearly all, are hard-linked rather than copied. The call is
    * therefore short for any size of store, and the copy uses no space until one of the stores
    * deletes files that the other keeps. Files are copied if the file systems do not support hard
-   * links. Neither store writes to a shared file. Reads and writes continue; writers wait while the
-   * log switches to a new segment. The copy may be opened at once, also read-only, while this store
-   * is open.
+   * links. Neither store writes to a shared file.
+   *
+   * <p>The copy opens as fast as a cleanly closed store: the call first flushes the memtables, so
+   * there is no log to replay. Reads and writes continue; writers wait while what they wrote during
+   * that flush is flushed too, and the log switches to a new segment. The copy may be opened at
+   * once, also read-only, while this store is open.
    *
    * <p>After an error or a crash during the call, {@code directory} is either absent or complete.
    * If the process dies, a directory with the suffix ".partial" may remain, which can be deleted.

@@ -2,6 +2,7 @@ package io.kvsep;
 
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreNotFoundException;
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.concurrent.ThreadScheduler;
 import io.kvsep.internal.concurrent.Ticker;
@@ -17,7 +18,6 @@ import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.io.FileStorage;
 import io.kvsep.internal.io.MemoryStorage;
 import io.kvsep.internal.io.Storage;
-import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.RangeSize;
 import java.io.IOException;
 import java.io.InputStream;
@@ -84,9 +84,8 @@ final class OpenStore extends StoreView implements KvStore {
     }
   }
 
-  static IncompatibleFormatException notFound(Path directory) {
-    return new IncompatibleFormatException(
-        StoreFiles.CURRENT, IncompatibleFormatException.Reason.FOREIGN, "no store in " + directory);
+  static StoreNotFoundException notFound(Path directory) {
+    return new StoreNotFoundException(directory.toString());
   }
 
   /** Opens on any storage, for programs that observe, delay or fail file operations. */

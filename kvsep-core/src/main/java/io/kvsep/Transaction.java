@@ -14,15 +14,17 @@ package io.kvsep;
  * <p><b>The commit</b> throws {@link io.kvsep.error.ConflictException}, with nothing written, if
  * since the transaction began a key it read, present or absent, or any key in a range covered by
  * one of its cursors, was written or deleted. Own writes that were read, and keys written without
- * being read, do not count. A transaction without writes never conflicts, and its commit costs
- * nothing. The record of reads takes at most some megabytes; for very many keys it is reduced to
- * ranges between neighbouring keys, which can cause false conflicts.
+ * being read, do not count. A transaction that wrote nothing is serializable at its snapshot: it
+ * never conflicts, and its commit costs nothing. The record of reads takes at most some megabytes;
+ * for very many keys it is reduced to ranges between neighbouring keys, which can cause false
+ * conflicts.
  *
  * <p>For one thread at a time; a second thread gets {@link IllegalStateException} while a call is
  * running. {@link #commit}, {@link #rollback} and {@link #close} end the transaction, whether they
- * succeed or not, and close its cursors. After that every call except {@link #version}, by any
- * thread, throws {@link io.kvsep.error.StoreClosedException}. Until then old versions are kept on
- * disk as for a snapshot. Calls that otherwise do not allocate do so in a transaction.
+ * succeed or not, and close its cursors. After that every call except {@link #version} and a {@link
+ * #rollback} after a failed commit, by any thread, throws {@link
+ * io.kvsep.error.StoreClosedException}. Until then old versions are kept on disk as for a snapshot.
+ * Calls that otherwise do not allocate do so in a transaction.
  */
 public interface Transaction extends KvView, AutoCloseable {
   /**
@@ -53,7 +55,7 @@ public interface Transaction extends KvView, AutoCloseable {
    */
   long version();
 
-  /** Discards all writes. */
+  /** Discards all writes. After a commit that failed this does nothing: it has discarded them. */
   void rollback();
 
   /**

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.LimitExceededException;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.testing.DirectoryState;
 import io.kvsep.testing.ManualClock;
@@ -474,7 +475,7 @@ final class BulkLoadTest {
     open().close();
     KvOptions reading = KvOptions.builder().readOnly(true).build();
     try (KvStore store = KvStore.open(folder.resolve("store"), reading)) {
-      assertThrows(IllegalStateException.class, () -> store.bulkLoad(entries(0, 1, 1)));
+      assertThrows(ReadOnlyStoreException.class, () -> store.bulkLoad(entries(0, 1, 1)));
     }
   }
 }

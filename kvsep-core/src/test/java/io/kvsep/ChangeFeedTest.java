@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.Change.Kind;
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.error.CorruptionException;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.testing.CrashableStorage;
@@ -511,7 +512,7 @@ final class ChangeFeedTest {
     assertThrows(StoreClosedException.class, left::poll);
     KvOptions options = KvOptions.builder().readOnly(true).build();
     try (KvStore store = KvStore.open(folder.resolve("store"), options)) {
-      assertThrows(IllegalStateException.class, () -> store.changes(0));
+      assertThrows(ReadOnlyStoreException.class, () -> store.changes(0));
     }
   }
 }

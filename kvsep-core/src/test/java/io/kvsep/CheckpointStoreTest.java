@@ -200,6 +200,18 @@ final class CheckpointStoreTest {
   }
 
   @Test
+  void anOpenedCopyReplaysNothing() {
+    Path copy = folder.resolve("copy");
+    try (KvStore store = filled()) {
+      store.checkpoint(copy);
+    }
+    try (KvStore opened = KvStore.open(copy)) {
+      assertEquals(0, opened.stats().replayedBytes());
+      assertEquals(2_000, length(opened, 19));
+    }
+  }
+
+  @Test
   void aCopyOfACopyIsAStoreAsWell() {
     Path first = folder.resolve("first");
     Path second = folder.resolve("second");
@@ -259,7 +271,6 @@ final class CheckpointStoreTest {
     requireUntouched(store());
     Path copy = folder.resolve("copy");
     try (KvStore store = filled()) {
-      // With a log to replay, which a store that is opened to write would write anew.
       store.checkpoint(copy);
     }
     requireUntouched(copy);

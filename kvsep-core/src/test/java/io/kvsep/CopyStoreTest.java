@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreLockedException;
+import io.kvsep.error.StoreNotFoundException;
 import io.kvsep.internal.backup.ClosedStoreCopy;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.testing.CrashableStorage;
@@ -222,10 +223,11 @@ final class CopyStoreTest {
   void whatIsNoStoreIsNotCopied() throws IOException {
     Path empty = Files.createDirectory(folder.resolve("empty"));
     Path file = Files.writeString(folder.resolve("file"), "text");
-    for (Path none : List.of(empty, file, folder.resolve("absent"))) {
-      assertThrows(IncompatibleFormatException.class, () -> KvStore.copy(none, copy()));
+    for (Path none : List.of(empty, folder.resolve("absent"))) {
+      assertThrows(StoreNotFoundException.class, () -> KvStore.copy(none, copy()));
       assertFalse(Files.exists(copy().getParent()), none::toString);
     }
+    assertThrows(IncompatibleFormatException.class, () -> KvStore.copy(file, copy()));
   }
 
   @Test

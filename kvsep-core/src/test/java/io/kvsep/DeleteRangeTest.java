@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.LimitExceededException;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StoreClosedException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -276,8 +277,8 @@ final class DeleteRangeTest {
         assertEquals(List.of("a", "c"), keys(cursor));
       }
       assertNull(reader.get(bytes("b")));
-      assertThrows(IllegalStateException.class, () -> reader.deleteRange(bytes("a"), bytes("b")));
-      assertThrows(IllegalStateException.class, () -> reader.deleteRange(EMPTY, EMPTY));
+      assertThrows(ReadOnlyStoreException.class, () -> reader.deleteRange(bytes("a"), bytes("b")));
+      assertThrows(ReadOnlyStoreException.class, () -> reader.deleteRange(EMPTY, EMPTY));
     }
   }
 

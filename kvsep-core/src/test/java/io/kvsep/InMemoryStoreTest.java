@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.error.StoreNotFoundException;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.nio.file.Path;
@@ -140,7 +140,7 @@ final class InMemoryStoreTest {
         List.of(
             KvOptions.builder().createIfMissing(false).build(),
             KvOptions.builder().readOnly(true).build())) {
-      assertThrows(IncompatibleFormatException.class, () -> KvStore.inMemory(options));
+      assertThrows(StoreNotFoundException.class, () -> KvStore.inMemory(options));
     }
     KvStore.inMemory(KvOptions.builder().exclusive(true).build()).close();
   }

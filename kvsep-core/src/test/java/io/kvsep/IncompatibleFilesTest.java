@@ -10,7 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.error.KvException;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreNotFoundException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -119,13 +121,12 @@ final class IncompatibleFilesTest {
         List.of(
             KvOptions.builder().createIfMissing(false).build(),
             KvOptions.builder().readOnly(true).build())) {
-      IncompatibleFormatException error =
-          assertThrows(
-              IncompatibleFormatException.class, () -> KvStore.open(missing, options).close());
-      assertEquals(Reason.FOREIGN, error.reason());
-      assertEquals("CURRENT", error.file());
+      for (Path none : List.of(missing, directory)) {
+        StoreNotFoundException error =
+            assertThrows(StoreNotFoundException.class, () -> KvStore.open(none, options).close());
+        assertTrue(error.toString().contains(none.toString()), error::toString);
+      }
       assertFalse(Files.exists(missing));
-      assertEquals("CURRENT", refused(Reason.FOREIGN, options).file());
       assertEquals(Map.of(), listing(directory));
     }
   }
@@ -164,8 +165,8 @@ final class IncompatibleFilesTest {
       try (KvCursor cursor = store.cursor()) {
         assertTrue(cursor.next());
       }
-      assertThrows(IllegalStateException.class, () -> store.put(KEY, VALUE));
-      assertThrows(IllegalStateException.class, store::flush);
+      assertThrows(ReadOnlyStoreException.class, () -> store.put(KEY, VALUE));
+      assertThrows(ReadOnlyStoreException.class, store::flush);
     }
     assertEquals(before, listing(directory));
   }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StoreClosedException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -303,9 +304,9 @@ final class KeyspaceTest {
     reopen(KvOptions.builder().readOnly(true).build());
     Keyspace users = store.keyspace("users");
     assertValue("user", store.in(users).get(KEY));
-    assertThrows(IllegalStateException.class, () -> store.keyspace("more"));
-    assertThrows(IllegalStateException.class, () -> store.dropKeyspace(users));
-    assertThrows(IllegalStateException.class, () -> store.in(users).delete(KEY));
+    assertThrows(ReadOnlyStoreException.class, () -> store.keyspace("more"));
+    assertThrows(ReadOnlyStoreException.class, () -> store.dropKeyspace(users));
+    assertThrows(ReadOnlyStoreException.class, () -> store.in(users).delete(KEY));
     assertEquals(List.of("users"), store.keyspaces());
   }
 

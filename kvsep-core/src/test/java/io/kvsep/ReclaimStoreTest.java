@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.error.CorruptionException;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.testing.ManualClock;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -290,8 +291,8 @@ final class ReclaimStoreTest {
       put(store, 1);
     }
     try (KvStore store = KvStore.open(directory, options().readOnly(true).build())) {
-      IllegalStateException flush = assertThrows(IllegalStateException.class, store::flush);
-      IllegalStateException reclaim = assertThrows(IllegalStateException.class, store::reclaim);
+      ReadOnlyStoreException flush = assertThrows(ReadOnlyStoreException.class, store::flush);
+      ReadOnlyStoreException reclaim = assertThrows(ReadOnlyStoreException.class, store::reclaim);
       assertEquals(flush.getMessage(), reclaim.getMessage());
       assertEquals(flush.getClass(), reclaim.getClass());
       check(store);

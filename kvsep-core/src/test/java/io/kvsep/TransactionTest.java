@@ -305,6 +305,13 @@ final class TransactionTest {
       assertTrue(cursor.next());
       transaction.put(B, VALUE);
       end.accept(transaction);
+      if (end == ends.get(3)) {
+        // The usual reaction to a conflict.
+        transaction.rollback();
+        transaction.rollback();
+      } else {
+        assertThrows(StoreClosedException.class, transaction::rollback);
+      }
       checkOver(transaction, view, cursor);
       assertEquals(0, store.stats().openSnapshots());
       assertEquals(0, store.stats().openCursors());
@@ -327,7 +334,6 @@ final class TransactionTest {
             () -> transaction.deleteRange(B, A),
             () -> transaction.increment(C, 1),
             transaction::commit,
-            transaction::rollback,
             () -> view.get(A),
             () -> view.put(A, VALUE),
             cursor::next,
@@ -338,6 +344,33 @@ final class TransactionTest {
     }
     transaction.close();
     cursor.close();
+  }
+
+  @Test
+  void aTransactionThatWroteNothingNeverConflicts() {
+    store.put(A, VALUE);
+    try (Transaction transaction = store.begin()) {
+      assertArrayEquals(VALUE, transaction.get(A));
+      transaction.deleteRange(B, A);
+      assertNull(transaction.compute(B, value -> null));
+      store.put(A, B);
+      store.put(B, A);
+      assertArrayEquals(VALUE, transaction.get(A));
+      assertNull(transaction.get(B));
+      transaction.commit();
+      assertEquals(0, transaction.version());
+    }
+  }
+
+  @Test
+  void aRollbackAfterACommitThatWasRefusedDoesNothing() {
+    Keyspace users = store.keyspace("users");
+    Transaction transaction = store.begin();
+    transaction.in(users).put(A, VALUE);
+    store.dropKeyspace(users);
+    assertThrows(IllegalStateException.class, transaction::commit);
+    transaction.rollback();
+    transaction.close();
   }
 
   @Test

@@ -11,6 +11,8 @@ public abstract sealed class KvException extends RuntimeException
         StoreLockedException,
         ConflictException,
         LimitExceededException,
+        ReadOnlyStoreException,
+        StoreNotFoundException,
         ChangesLostException,
         IncompatibleFormatException {
   private static final long serialVersionUID = 1L;

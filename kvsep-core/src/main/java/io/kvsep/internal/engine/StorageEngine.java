@@ -209,7 +209,7 @@ public final class StorageEngine implements AutoCloseable {
   public void flush() {
     maintain(
         () -> {
-          flushAll();
+          rotation.flushAll();
           rotation.dropDead();
         });
   }
@@ -237,7 +237,7 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private @Nullable RuntimeException mergeTables() {
-    flushAll();
+    rotation.flushAll();
     return background.compactAll();
   }
 
@@ -284,7 +284,7 @@ public final class StorageEngine implements AutoCloseable {
     mergeTables();
     rotation.dropDead();
     rotation.sealWithGarbage(Math.max(1, config.reclaim().goal().retainedPart()));
-    flushAll();
+    rotation.flushAll();
     reclaim.runToEnd();
     Version last = versions.current();
     return before.report(
@@ -402,7 +402,7 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(appender::sync);
       attempts.run(() -> pipeline.exclusively(appender::leaveRemains));
       attempts.run(pipeline::settle);
-      attempts.run(this::flushAll);
+      attempts.run(rotation::flushAll);
       attempts.run(appender::sync);
       attempts.run(rotation::dropDead);
       attempts.run(appender::close);
@@ -520,7 +520,7 @@ public final class StorageEngine implements AutoCloseable {
             appender,
             background,
             keyspaces,
-            this::flushAll);
+            rotation::flushAll);
     return new BulkLoads(
         config, writes, snapshots, versions, background, failure, ledger, installation);
   }
@@ -589,23 +589,7 @@ public final class StorageEngine implements AutoCloseable {
     steps.throwFirst();
   }
 
-  private void flushAll() {
-    if (live.get().memtables.size() > 1) {
-      // Otherwise the switch may have to wait for a background flush.
-      background.flushWaitingNow();
-    }
-    pipeline.exclusively(
-        () -> {
-          // A failed store may have inserted half of the frame at the log's end.
-          failure.check();
-          if (!live.get().active().isEmpty()) {
-            index.switchMemtable(log.end());
-          }
-        });
-    background.flushWaitingNow();
-  }
-
-  /** Cleans up after a failed open; must not replace its exception. */
+  /** Cleans up after a failed open, whose exception is in flight. */
   private void abandon(@Nullable VersionSet openedVersions) {
     CleanupSteps attempts = new CleanupSteps();
     if (!attempts.run(config.scheduler()::close)) {

@@ -4,6 +4,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreNotFoundException;
 import io.kvsep.internal.backup.FileCopy;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
@@ -59,8 +60,7 @@ final class StoreOpener {
     if (!exists) {
       refuseForeignFiles();
       if (config.mode().readOnly() || !config.mode().createIfMissing()) {
-        throw new IncompatibleFormatException(
-            StoreFiles.CURRENT, Reason.FOREIGN, "no store in " + storage.location());
+        throw new StoreNotFoundException(storage.location());
       }
     } else {
       // Before the lock file is created, so that a foreign directory stays unchanged.

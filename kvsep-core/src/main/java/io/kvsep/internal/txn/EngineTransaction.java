@@ -24,6 +24,7 @@ public final class EngineTransaction extends UncommittedView {
   private final MemtableHighWater.MarkedSnapshot start;
   private final ReadSet readSet = new ReadSet();
   private volatile boolean conflicted;
+  private volatile boolean commitFailed;
 
   /** Sequence number of the last write, {@link #UNCOMMITTED} before the commit. */
   private volatile long version = UNCOMMITTED;
@@ -68,8 +69,10 @@ public final class EngineTransaction extends UncommittedView {
     long holds = holds();
     try {
       claim();
+      commitFailed = true;
       try {
         write();
+        commitFailed = false;
       } finally {
         finish();
       }
@@ -97,8 +100,14 @@ public final class EngineTransaction extends UncommittedView {
     version = last;
   }
 
-  /** Discards everything; throws if the transaction has ended or the store is closed. */
+  /**
+   * Discards everything; throws if the transaction has ended or the store is closed. A failed
+   * commit has discarded everything, so nothing is left to do then.
+   */
   public void rollback() {
+    if (isOver() && commitFailed) {
+      return;
+    }
     long holds = holds();
     try {
       claim();

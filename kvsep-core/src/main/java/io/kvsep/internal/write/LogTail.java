@@ -103,6 +103,11 @@ public final class LogTail implements FlushLog {
     return writer;
   }
 
+  /** Throws if the store has failed. */
+  void check() {
+    failure.check();
+  }
+
   /** Takes over the empty spare found at open, if any. */
   public void resume(@Nullable Segment empty) throws IOException {
     lock.lock();

@@ -81,6 +81,19 @@ public final class MemtableWriter implements AutoCloseable {
     switchMemtable(logStart, WhenStuck.REFUSE);
   }
 
+  /** Starts a memtable, unless the active one is empty. */
+  void sealActive() {
+    if (!live.get().active().isEmpty()) {
+      switchMemtable(log.end());
+    }
+  }
+
+  /** Writes out all memtables but the active one, on the calling thread. */
+  void flushSealed() {
+    background.flushWaitingNow();
+  }
+
+  /** Inserts the records of a frame that is in the log. */
   void insert(Frame frame) {
     entries.over(frame, directory);
     insertAll(entries, WhenStuck.WAIT);

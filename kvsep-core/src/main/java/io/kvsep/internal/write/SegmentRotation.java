@@ -146,15 +146,38 @@ public final class SegmentRotation implements ActiveSegment {
     pipeline.tryExclusively(() -> seal(garbageBytesMin));
   }
 
+  /** Writes everything committed before the call to tables. */
+  public void flushAll() {
+    if (live.get().memtables.size() > 1) {
+      // Before the switch, which may otherwise have to wait for a background flush.
+      index.flushSealed();
+    }
+    pipeline.exclusively(
+        () -> {
+          // A failed store may have inserted half a frame, at which the log ends.
+          appender.check();
+          index.sealActive();
+        });
+    index.flushSealed();
+  }
+
   /**
    * A version whose sealed files hold everything committed before the call, not all synced, and
    * nothing later. The caller releases it.
    */
   public Version endSegment() {
+    // Most of it while writers go on.
+    flushAll();
     AtomicReference<@Nullable Version> held = new AtomicReference<>();
     pipeline.exclusively(
         () -> {
-          if (log.holdsFrames()) {
+          appender.check();
+          index.sealActive();
+          index.flushSealed();
+          Segment active = log.active();
+          if (active != null && log.holdsFrames() && isFlushed()) {
+            appender.detach(active, /* dead= */ false);
+          } else if (log.holdsFrames()) {
             appender.roll();
           }
           appender.sealEnded();

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
@@ -127,7 +128,7 @@ final class TryWriteTest {
     assertThrows(StoreClosedException.class, () -> engine.writes().tryWrite(one()));
     EngineConfig config = Engines.config(storage.crashKeepingAll(), new ManualScheduler(1, 1));
     try (StorageEngine reader = StorageEngine.open(ConfigDraft.of(config).readOnly(true).build())) {
-      assertThrows(IllegalStateException.class, () -> reader.writes().tryWrite(one()));
+      assertThrows(ReadOnlyStoreException.class, () -> reader.writes().tryWrite(one()));
       assertArrayEquals(
           "old".getBytes(UTF_8), reader.reads().get(0, "k".getBytes(UTF_8), StoreReads.LATEST));
     }

@@ -21,10 +21,12 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.KvException;
 import io.kvsep.error.LimitExceededException;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.error.StoreLockedException;
+import io.kvsep.error.StoreNotFoundException;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Locale;
@@ -168,6 +170,10 @@ final class Problems implements ServerErrorHandler {
       return Problem.of(HttpStatus.CONFLICT, "conflict", detail(error));
     } else if (error instanceof LimitExceededException) {
       return Problem.tooLarge(detail(error));
+    } else if (error instanceof ReadOnlyStoreException) {
+      return Problem.of(HttpStatus.CONFLICT, "wrong-state", detail(error));
+    } else if (error instanceof StoreNotFoundException) {
+      return Problem.of(HttpStatus.INTERNAL_SERVER_ERROR, "store-not-found", detail(error));
     } else if (error instanceof IncompatibleFormatException format) {
       Problem problem =
           Problem.of(HttpStatus.INTERNAL_SERVER_ERROR, "incompatible-format", detail(error));

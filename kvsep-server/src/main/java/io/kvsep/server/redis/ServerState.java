@@ -1,7 +1,6 @@
 package io.kvsep.server.redis;
 
 import io.kvsep.KvStore;
-import io.kvsep.error.ReadOnlyStoreException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -97,8 +96,7 @@ final class ServerState {
    * the store has dropped. If so, drops the cached keyspaces; a retry may succeed.
    */
   boolean mayGoWellAgain(Throwable failure) {
-    boolean mayBeStale =
-        failure instanceof IllegalStateException && !(failure instanceof ReadOnlyStoreException);
+    boolean mayBeStale = failure instanceof IllegalStateException;
     if (mayBeStale) {
       databases.forget();
     }

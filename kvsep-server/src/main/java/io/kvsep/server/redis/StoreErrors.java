@@ -19,11 +19,11 @@ final class StoreErrors {
     if (failure instanceof CommandError error) {
       return error.reply();
     }
-    if (failure instanceof KvException known) {
-      return "ERR " + reason(known);
-    }
     if (failure instanceof ReadOnlyStoreException) {
       return "READONLY the store is open for reading only";
+    }
+    if (failure instanceof KvException known) {
+      return "ERR " + reason(known);
     }
     if (failure instanceof IllegalStateException) {
       return "ERR " + text(failure);

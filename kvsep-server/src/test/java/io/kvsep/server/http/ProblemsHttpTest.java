@@ -13,10 +13,12 @@ import io.kvsep.error.ConflictException;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.LimitExceededException;
+import io.kvsep.error.ReadOnlyStoreException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.error.StoreLockedException;
+import io.kvsep.error.StoreNotFoundException;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
 import io.kvsep.testing.Operation;
@@ -58,6 +60,8 @@ final class ProblemsHttpTest {
               "f", IncompatibleFormatException.Reason.TOO_NEW, "version 9"),
           500,
           "incompatible-format");
+      row(served, new StoreNotFoundException("folder"), 500, "store-not-found");
+      row(served, new ReadOnlyStoreException(), 409, "wrong-state");
       row(served, new IllegalStateException("dropped"), 409, "wrong-state");
       row(served, new ArithmeticException("secret of the inside"), 500, "internal");
       served.get("/health").is(200);
