@@ -20,7 +20,7 @@ public record TableSums(double entries, double keyBytes, double fileBytes, doubl
     // A tombstone cancels itself and the entry that it deletes.
     double entries = meta.entryCount() - meta.hiddenCount() - 2.0 * meta.tombstoneCount();
     int prefix = Keyspaces.prefixLength(Keyspaces.of(meta.smallestKey()));
-    double keyLength = meta.keyBytes() / Math.max(1.0, meta.entryCount()) - prefix;
+    double keyLength = meta.keyBytes() / (double) Math.max(1, meta.entryCount()) - prefix;
     return new TableSums(
         entries, entries * Math.max(0, keyLength), meta.fileBytes(), table.valueBytes());
   }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -46,7 +47,7 @@ final class MemoryStorageTest extends StorageContract {
         }
       }
       assertArrayEquals(content, contents(file));
-      assertArrayEquals(Arrays.copyOf(content, 10_000), bytes(early));
+      assertArrayEquals(Arrays.copyOf(content, 10_000), bytes(Objects.requireNonNull(early)));
     }
   }
 
