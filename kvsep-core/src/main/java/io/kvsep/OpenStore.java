@@ -244,17 +244,17 @@ final class OpenStore extends StoreView implements KvStore {
 
   @Override
   public void checkpoint(Path directory) {
-    engine.copies().checkpoint(Objects.requireNonNull(directory, "directory"));
+    engine.backups().checkpoint(Objects.requireNonNull(directory, "directory"));
   }
 
   @Override
   public long backup(OutputStream output, long sinceSequence) {
-    return engine.copies().backup(Objects.requireNonNull(output, "output"), sinceSequence);
+    return engine.backups().backup(Objects.requireNonNull(output, "output"), sinceSequence);
   }
 
   @Override
   public long restore(InputStream input) {
-    return engine.copies().restore(Objects.requireNonNull(input, "input"));
+    return engine.backups().restore(Objects.requireNonNull(input, "input"));
   }
 
   @Override

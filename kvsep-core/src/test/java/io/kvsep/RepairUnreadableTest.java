@@ -75,9 +75,9 @@ final class RepairUnreadableTest {
     protected StorageFile wrap(StorageFile file) {
       return new ForwardingFile(file) {
         @Override
-        public int read(ByteBuffer target, long position) throws IOException {
-          require(name(), position, position + target.remaining());
-          return super.read(target, position);
+        public int read(ByteBuffer target, long offset) throws IOException {
+          require(name(), offset, offset + target.remaining());
+          return super.read(target, offset);
         }
 
         @Override

@@ -141,18 +141,18 @@ final class StoppingStorage extends ForwardingStorage {
     }
 
     @Override
-    public void write(ByteBuffer source, long position) throws IOException {
-      if (position == 0 && StoreFiles.kindOf(name()) == StoreFiles.Kind.SEGMENT) {
+    public void write(ByteBuffer source, long offset) throws IOException {
+      if (offset == 0 && StoreFiles.kindOf(name()) == StoreFiles.Kind.SEGMENT) {
         note(name(), source);
       }
       boolean stops = begin(Step.WRITE, name());
-      file.write(source, position);
+      file.write(source, offset);
       end(stops);
     }
 
     @Override
-    public int read(ByteBuffer target, long position) throws IOException {
-      return file.read(target, position);
+    public int read(ByteBuffer target, long offset) throws IOException {
+      return file.read(target, offset);
     }
 
     @Override

@@ -51,15 +51,15 @@ public final class CountingStorage extends ForwardingStorage {
     }
 
     @Override
-    public void write(ByteBuffer source, long position) throws IOException {
+    public void write(ByteBuffer source, long offset) throws IOException {
       countWritten(name(), source.remaining());
-      super.write(source, position);
+      super.write(source, offset);
     }
 
     @Override
-    public int read(ByteBuffer target, long position) throws IOException {
+    public int read(ByteBuffer target, long offset) throws IOException {
       count(name());
-      return super.read(target, position);
+      return super.read(target, offset);
     }
 
     @Override

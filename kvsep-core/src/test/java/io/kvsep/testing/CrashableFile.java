@@ -43,8 +43,8 @@ final class CrashableFile implements StorageFile {
   }
 
   @Override
-  public void write(ByteBuffer source, long position) throws IOException {
-    requireTransfer(source, position);
+  public void write(ByteBuffer source, long offset) throws IOException {
+    requireTransfer(source, offset);
     requireWritable();
     synchronized (mutex) {
       requireUsable();
@@ -52,47 +52,47 @@ final class CrashableFile implements StorageFile {
         return;
       }
       int count = source.remaining();
-      Fault fault = storage.beginOnFile(Operation.WRITE, name, name + " " + position + "+" + count);
+      Fault fault = storage.beginOnFile(Operation.WRITE, name, name + " " + offset + "+" + count);
       if (fault == Fault.SHORT_WRITE) {
-        writeSome(source, position, count / 2);
+        writeSome(source, offset, count / 2);
         throw CrashableStorage.failure(Fault.EIO, name);
       }
       if (fault == Fault.LATE_EIO) {
-        writeSome(source, position, count);
+        writeSome(source, offset, count);
         throw CrashableStorage.failure(Fault.EIO, name);
       }
-      int fits = (int) Math.min(count, Math.max(0, storage.lengthMax(inode) - position));
-      writeSome(source, position, fits);
+      int fits = (int) Math.min(count, Math.max(0, storage.lengthMax(inode) - offset));
+      writeSome(source, offset, fits);
       if (fits < count) {
         throw CrashableStorage.failure(Fault.ENOSPC, name);
       }
     }
   }
 
-  private void writeSome(ByteBuffer source, long position, int count) {
+  private void writeSome(ByteBuffer source, long offset, int count) {
     if (count > 0) {
       byte[] bytes = new byte[count];
       source.get(bytes);
-      inode.change(Change.write((int) position, bytes));
+      inode.change(Change.write((int) offset, bytes));
     }
   }
 
   @Override
-  public int read(ByteBuffer target, long position) throws IOException {
-    requireTransfer(target, position);
+  public int read(ByteBuffer target, long offset) throws IOException {
+    requireTransfer(target, offset);
     if (target.isReadOnly()) {
       throw new IllegalArgumentException("read into a read-only buffer");
     }
     synchronized (mutex) {
       requireUsable();
       int wanted = target.remaining();
-      Fault fault = storage.beginOnFile(Operation.READ, name, name + " " + position + "+" + wanted);
-      int count = (int) Math.min(wanted, Math.max(0, inode.live().length() - position));
+      Fault fault = storage.beginOnFile(Operation.READ, name, name + " " + offset + "+" + wanted);
+      int count = (int) Math.min(wanted, Math.max(0, inode.live().length() - offset));
       if (fault == Fault.EARLY_EOF) {
         count /= 2;
       }
       if (count > 0) {
-        target.put(inode.live().array(), (int) position, count);
+        target.put(inode.live().array(), (int) offset, count);
       }
       return count;
     }
@@ -164,12 +164,12 @@ final class CrashableFile implements StorageFile {
     }
   }
 
-  private static void requireTransfer(ByteBuffer buffer, long position) {
+  private static void requireTransfer(ByteBuffer buffer, long offset) {
     if (!buffer.isDirect()) {
       throw new IllegalArgumentException("heap buffer");
     }
-    if (position < 0) {
-      throw new IllegalArgumentException("negative position: " + position);
+    if (offset < 0) {
+      throw new IllegalArgumentException("negative offset: " + offset);
     }
   }
 }

@@ -24,13 +24,13 @@ public abstract class ForwardingFile implements StorageFile {
   }
 
   @Override
-  public void write(ByteBuffer source, long position) throws IOException {
-    file.write(source, position);
+  public void write(ByteBuffer source, long offset) throws IOException {
+    file.write(source, offset);
   }
 
   @Override
-  public int read(ByteBuffer target, long position) throws IOException {
-    return file.read(target, position);
+  public int read(ByteBuffer target, long offset) throws IOException {
+    return file.read(target, offset);
   }
 
   @Override

@@ -115,9 +115,9 @@ public final class GatedStorage extends ForwardingStorage {
     }
 
     @Override
-    public int read(ByteBuffer target, long position) throws IOException {
+    public int read(ByteBuffer target, long offset) throws IOException {
       pass();
-      return super.read(target, position);
+      return super.read(target, offset);
     }
   }
 }

@@ -99,8 +99,8 @@ public final class LyingStorage extends ForwardingStorage {
     }
 
     @Override
-    public void write(ByteBuffer source, long position) throws IOException {
-      act(Operation.WRITE, kind, () -> super.write(source, position));
+    public void write(ByteBuffer source, long offset) throws IOException {
+      act(Operation.WRITE, kind, () -> super.write(source, offset));
     }
   }
 }

@@ -60,15 +60,15 @@ public final class CompactionScheduler {
   private static final long NEVER = -1;
 
   private final EngineConfig config;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final VersionSet versions;
-  private final FlushLog log;
+  private final FlushLog flushLog;
   private final SnapshotRegistry snapshots;
   private final FailureState failure;
   private final MemoryLedger ledger;
   private final DeadSegments deadSegments;
   private final PointerTargets pointerTargets;
-  private final FlushOrdering flushOrdering;
+  private final FlushReordering flushReordering;
   private final CompactionConfig compaction;
 
   private final CompactionPicker picker;
@@ -88,7 +88,7 @@ public final class CompactionScheduler {
   private volatile boolean cancelled;
 
   private final RunningCompactions running;
-  private final FileDropper dropping;
+  private final DeadFiles deadFiles;
 
   /** Last sequence when the store was quiet. A later write ends idle compaction. */
   private volatile long quietSequence = NEVER;
@@ -104,31 +104,32 @@ public final class CompactionScheduler {
 
   public CompactionScheduler(
       EngineConfig config,
-      CurrentReadState live,
+      CurrentReadState currentState,
       VersionSet versions,
-      FlushLog log,
+      FlushLog flushLog,
       SnapshotRegistry snapshots,
       FailureState failure,
       MemoryLedger ledger,
       PointerTargets pointerTargets,
-      FlushOrdering flushOrdering) {
+      FlushReordering flushReordering) {
     this.pointerTargets = pointerTargets;
-    this.flushOrdering = flushOrdering;
+    this.flushReordering = flushReordering;
     this.config = config;
     this.compaction = CompactionConfig.of(config.shape(), versions.storeId());
     this.picker = new CompactionPicker(compaction);
     this.idlePicker = new IdleCompactionPicker(picker);
-    this.live = live;
+    this.currentState = currentState;
     this.versions = versions;
-    this.log = log;
+    this.flushLog = flushLog;
     this.snapshots = snapshots;
     this.failure = failure;
     this.ledger = ledger;
-    this.running = new RunningCompactions(live);
+    this.running = new RunningCompactions(currentState);
     this.deadSegments =
-        new DeadSegments(versions, live, failure, config.reclaim().goal().retainedBytes());
-    this.dropping =
-        new FileDropper(versions, live, snapshots, failure, running, quarantine, deadSegments);
+        new DeadSegments(versions, currentState, failure, config.reclaim().goal().retainedBytes());
+    this.deadFiles =
+        new DeadFiles(
+            versions, currentState, snapshots, failure, running, quarantine, deadSegments);
   }
 
   public DeadSegments deadSegments() {
@@ -141,13 +142,13 @@ public final class CompactionScheduler {
 
   /** Schedules a flush of the sealed memtables. Without a thread it counts as failed. */
   public void flushNeeded() {
-    if (live.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
+    if (currentState.get().memtables.size() > 1 && flushScheduled.compareAndSet(false, true)) {
       Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.FLUSH, this::flushWaiting);
       if (refused != null) {
         // In this order: once the flag is clear, another flush may succeed.
         flushError = refused;
         flushScheduled.set(false);
-        live.signal();
+        currentState.signal();
       }
     }
   }
@@ -243,16 +244,16 @@ public final class CompactionScheduler {
    * @param quiet whether nothing was written for a while
    */
   public void tick(boolean quiet) {
-    if (!live.isOpen() || cancelled) {
+    if (!currentState.isOpen() || cancelled) {
       return;
     }
     quietSequence = quiet ? snapshots.visibleSequence() : NEVER;
     if (!retryTicks.isDue(
-        flushError != null || compactionError() != null || dropping.hasFailed())) {
+        flushError != null || compactionError() != null || deadFiles.hasFailed())) {
       return;
     }
     flushNeeded();
-    dropping.tick();
+    deadFiles.tick();
     compactionNeeded();
   }
 
@@ -289,14 +290,14 @@ public final class CompactionScheduler {
     return tableBytesWritten.get();
   }
 
-  /** See {@link FlushOrdering#coveredBytesMax}. */
+  /** See {@link FlushReordering#coveredBytesMax}. */
   public long coveredBytesMax(Version version) {
-    return flushOrdering.coveredBytesMax(version);
+    return flushReordering.coveredBytesMax(version);
   }
 
   /** Bytes of blob files written by flushes. */
   public long valueBytesWritten() {
-    return flushOrdering.bytesWritten();
+    return flushReordering.bytesWritten();
   }
 
   public void cancel() {
@@ -305,12 +306,12 @@ public final class CompactionScheduler {
 
   /** Flushes the memtables that are sealed now, on the calling thread. */
   public void flushWaitingNow() {
-    live.prepareFlushes();
+    currentState.prepareFlushes();
     flushLock.lock();
     try {
-      List<ReadState.SharedMemtable> waiting = live.get().memtables;
+      List<ReadState.SharedMemtable> waiting = currentState.get().memtables;
       // Not those filled meanwhile, or this might never end.
-      while (waiting.size() > 1 && live.get().memtables.contains(waiting.get(1))) {
+      while (waiting.size() > 1 && currentState.get().memtables.contains(waiting.get(1))) {
         flushOldest();
       }
       flushError = null;
@@ -370,7 +371,7 @@ public final class CompactionScheduler {
           }
           failure.guard(() -> versions.apply(edit));
         });
-    live.installVersion(null);
+    currentState.installVersion(null);
   }
 
   /** Rewrites tables of the last level whose values have moved. */
@@ -383,7 +384,7 @@ public final class CompactionScheduler {
   }
 
   private FullCompaction full() {
-    return new FullCompaction(versions, live, picker, quarantine, running, this::runAsked);
+    return new FullCompaction(versions, currentState, picker, quarantine, running, this::runAsked);
   }
 
   /** Flushes the sealed memtables; {@link #flushError} reports the result. */
@@ -391,7 +392,7 @@ public final class CompactionScheduler {
     flushLock.lock();
     try {
       flushScheduled.set(false);
-      while (!cancelled && live.isOpen() && live.get().memtables.size() > 1) {
+      while (!cancelled && currentState.isOpen() && currentState.get().memtables.size() > 1) {
         flushOldest();
       }
       flushError = null;
@@ -403,8 +404,8 @@ public final class CompactionScheduler {
       flushError = e;
     } finally {
       flushLock.unlock();
-      if (live.isOpen()) {
-        live.signal();
+      if (currentState.isOpen()) {
+        currentState.signal();
       }
     }
     compactionNeeded();
@@ -413,7 +414,7 @@ public final class CompactionScheduler {
   private void flushOldest() throws IOException {
     failure.check();
     FlushEvent event = FlightEvents.beginFlush();
-    List<ReadState.SharedMemtable> memtables = live.get().memtables;
+    List<ReadState.SharedMemtable> memtables = currentState.get().memtables;
     Memtable oldest = memtables.get(memtables.size() - 1).memtable;
     LogPosition next = memtables.get(memtables.size() - 2).memtable.logStart();
     if (event != null) {
@@ -426,11 +427,11 @@ public final class CompactionScheduler {
     long lastSequence = snapshots.visibleSequence();
     // The table points into the log, so those bytes must be durable before the table is complete.
     // To StoreOpener.checkLog a complete table beyond the log is one whose edit was lost.
-    log.sync();
+    flushLog.sync();
     long bytes = 0;
-    try (FlushOrdering.Output output =
-        flushOrdering.run(oldest, pointers -> write(oldest, pointers))) {
-      VersionEdit edit = new VersionEdit().replayFrom(next).syncedLog(log.durable());
+    try (FlushReordering.Output output =
+        flushReordering.run(oldest, pointers -> write(oldest, pointers))) {
+      VersionEdit edit = new VersionEdit().replayFrom(next).syncedLog(flushLog.durable());
       for (TableMeta table : output.tables()) {
         edit.addTable(0, table);
         lastSequence = Math.max(lastSequence, table.largestSequence());
@@ -439,12 +440,12 @@ public final class CompactionScheduler {
       tableBytesWritten.addAndGet(bytes);
       edit.lastSequence(lastSequence);
       output.addValues(edit);
-      log.applySealing(edit);
+      flushLog.applySealing(edit);
     }
-    live.installVersion(oldest);
+    currentState.installVersion(oldest);
     flushes.incrementAndGet();
     JobEvents.record(event, config.storage().location(), bytes);
-    dropping.run();
+    deadFiles.run();
   }
 
   private List<TableMeta> write(Memtable memtable, PointerRefresh pointers) throws IOException {
@@ -538,12 +539,12 @@ public final class CompactionScheduler {
     if (!plan.move()) {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));
     }
-    live.installVersion(null);
+    currentState.installVersion(null);
     // Whichever caller asked, compaction works again.
     compactionError = null;
     compactions.incrementAndGet();
     JobEvents.record(event, config.storage().location(), plan, edit);
-    dropping.run();
+    deadFiles.run();
   }
 
   private JobContext context(PointerRefresh pointers) {

@@ -16,7 +16,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 public final class DeadSegments {
   private final VersionSet versions;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final FailureState failure;
   private final long retainedBytes;
 
@@ -24,9 +24,12 @@ public final class DeadSegments {
   private final ReentrantLock lock = new ReentrantLock();
 
   DeadSegments(
-      VersionSet versions, CurrentReadState live, FailureState failure, long retainedBytes) {
+      VersionSet versions,
+      CurrentReadState currentState,
+      FailureState failure,
+      long retainedBytes) {
     this.versions = versions;
-    this.live = live;
+    this.currentState = currentState;
     this.failure = failure;
     this.retainedBytes = retainedBytes;
   }
@@ -39,7 +42,7 @@ public final class DeadSegments {
       if (!dead.isEmpty()) {
         dead.forEach(edit::removeSegment);
         failure.guard(() -> versions.apply(edit));
-        live.installVersion(null);
+        currentState.installVersion(null);
       }
     } finally {
       lock.unlock();
@@ -49,7 +52,7 @@ public final class DeadSegments {
   /**
    * Runs {@code action} while no other thread changes the set of segments except by adding some.
    */
-  public void exclusively(Runnable action) {
+  public void withoutRemovals(Runnable action) {
     lock.lock();
     try {
       action.run();

@@ -28,7 +28,7 @@ final class FullCompaction {
   }
 
   private final VersionSet versions;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final CompactionPicker picker;
   private final FileQuarantine quarantine;
   private final RunningCompactions running;
@@ -39,13 +39,13 @@ final class FullCompaction {
    */
   FullCompaction(
       VersionSet versions,
-      CurrentReadState live,
+      CurrentReadState currentState,
       CompactionPicker picker,
       FileQuarantine quarantine,
       RunningCompactions running,
       Predicate<CompactionPlan> job) {
     this.versions = versions;
-    this.live = live;
+    this.currentState = currentState;
     this.picker = picker;
     this.quarantine = quarantine;
     this.running = running;
@@ -97,7 +97,7 @@ final class FullCompaction {
   /** Runs the next plan once no compaction is in its way, and returns it; null if there is none. */
   private @Nullable CompactionPlan runNext(Choice choice) {
     while (true) {
-      long seen = live.changes();
+      long seen = currentState.changes();
       CompactionPlan plan = running.takeAsked(busy -> pick(choice, busy));
       if (plan != null && job.test(plan)) {
         return plan;
@@ -106,7 +106,7 @@ final class FullCompaction {
         if (pick(choice, new HashSet<>()) == null) {
           return null;
         }
-        live.awaitChange(seen);
+        currentState.awaitChange(seen);
       }
     }
   }

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * tables. All choices are made under one lock, so each sees the earlier ones. Thread safe.
  */
 final class RunningCompactions {
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
 
   private final ReentrantLock lock = new ReentrantLock();
 
@@ -30,8 +30,8 @@ final class RunningCompactions {
   @GuardedBy("lock")
   private final List<CompactionPlan> asked = new ArrayList<>();
 
-  RunningCompactions(CurrentReadState live) {
-    this.live = live;
+  RunningCompactions(CurrentReadState currentState) {
+    this.currentState = currentState;
   }
 
   /**
@@ -80,7 +80,7 @@ final class RunningCompactions {
     } finally {
       lock.unlock();
     }
-    live.signal();
+    currentState.signal();
   }
 
   /** Tables of the plans of {@link #takeAsked} that pass a test. */

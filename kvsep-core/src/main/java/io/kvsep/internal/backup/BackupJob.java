@@ -31,13 +31,13 @@ final class BackupJob {
   private final EngineConfig config;
   private final StoreReads reads;
   private final VersionSet versions;
-  private final LogTail appender;
+  private final LogTail logTail;
 
-  BackupJob(EngineConfig config, StoreReads reads, VersionSet versions, LogTail appender) {
+  BackupJob(EngineConfig config, StoreReads reads, VersionSet versions, LogTail logTail) {
     this.config = config;
     this.reads = reads;
     this.versions = versions;
-    this.appender = appender;
+    this.logTail = logTail;
   }
 
   /**
@@ -55,7 +55,7 @@ final class BackupJob {
           if (!config.mode().readOnly()) {
             // A power failure would let writes reuse sequence numbers of the backup, and the next
             // backup would skip them.
-            appender.sync();
+            logTail.sync();
           }
           return write(output, since, moment, keyspaces, pulse);
         }

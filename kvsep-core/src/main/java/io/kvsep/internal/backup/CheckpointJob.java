@@ -22,19 +22,19 @@ import java.util.Map;
 final class CheckpointJob {
   private final EngineConfig config;
   private final VersionSet versions;
-  private final LogTail appender;
+  private final LogTail logTail;
   private final SegmentRotation rotation;
   private final MemoryLedger ledger;
 
   CheckpointJob(
       EngineConfig config,
       VersionSet versions,
-      LogTail appender,
+      LogTail logTail,
       SegmentRotation rotation,
       MemoryLedger ledger) {
     this.config = config;
     this.versions = versions;
-    this.appender = appender;
+    this.logTail = logTail;
     this.rotation = rotation;
     this.ledger = ledger;
   }
@@ -49,7 +49,7 @@ final class CheckpointJob {
     try (NewDirectory copy = config.storage().newDirectory(target)) {
       Version version = rotation.endSegment();
       try {
-        appender.sync();
+        logTail.sync();
         fill(copy, version, pulse);
       } finally {
         version.release();

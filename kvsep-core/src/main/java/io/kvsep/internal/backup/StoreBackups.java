@@ -31,15 +31,15 @@ public final class StoreBackups {
       StoreWrites writes,
       KeyspaceCatalog keyspaces,
       VersionSet versions,
-      LogTail appender,
+      LogTail logTail,
       SegmentRotation rotation,
       FailureState failure,
       MemoryLedger ledger,
       BulkLoads loads) {
     this.writes = writes;
     this.failure = failure;
-    checkpoint = new CheckpointJob(config, versions, appender, rotation, ledger);
-    backup = new BackupJob(config, reads, versions, appender);
+    checkpoint = new CheckpointJob(config, versions, logTail, rotation, ledger);
+    backup = new BackupJob(config, reads, versions, logTail);
     restore = new RestoreJob(reads, keyspaces, versions, loads);
   }
 

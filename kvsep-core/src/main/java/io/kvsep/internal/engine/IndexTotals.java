@@ -16,19 +16,20 @@ final class IndexTotals {
 
   private IndexTotals() {}
 
-  /** The caller keeps {@code view} alive. */
-  static IndexTotals of(ReadState view) {
+  /** The caller keeps {@code readState} alive. */
+  static IndexTotals of(ReadState readState) {
     IndexTotals totals = new IndexTotals();
-    for (Memtable memtable : view.searched) {
+    for (Memtable memtable : readState.searched) {
       totals.add(memtable.entryCount(), memtable.tombstoneCount(), memtable.keyBytes());
     }
     for (int level = 0; level < Version.LEVELS; level++) {
-      for (TableFile table : view.version.tables(level)) {
+      for (TableFile table : readState.version.tables(level)) {
         totals.add(
             table.meta().entryCount(), table.meta().tombstoneCount(), table.meta().keyBytes());
       }
       totals.levels.add(
-          new StoreStats.Level(view.version.tables(level).length, view.version.levelBytes(level)));
+          new StoreStats.Level(
+              readState.version.tables(level).length, readState.version.levelBytes(level)));
     }
     return totals;
   }

@@ -9,7 +9,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.internal.background.CompactionScheduler;
 import io.kvsep.internal.background.FailStopScheduler;
 import io.kvsep.internal.background.FileRemover;
-import io.kvsep.internal.background.FlushOrdering;
+import io.kvsep.internal.background.FlushReordering;
 import io.kvsep.internal.backup.StoreBackups;
 import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.concurrent.Uninterruptibles;
@@ -89,17 +89,17 @@ public final class StorageEngine implements AutoCloseable {
   private final StorageLock lock;
   private final VersionSet versions;
   private final FileRemover remover;
-  private final CurrentReadState live;
-  private final LogWriter log;
-  private final LogTail appender;
+  private final CurrentReadState currentState;
+  private final LogWriter logWriter;
+  private final LogTail logTail;
   private final SnapshotRegistry snapshots;
   private final CompactionScheduler background;
   private final ReclaimScheduler reclaim;
   private final LogSpace logSpace;
   private final SegmentRotation rotation;
-  private final MemtableWriter index;
+  private final MemtableWriter memtables;
   private final KeyspaceCatalog keyspaces;
-  private final StoreBackups copies;
+  private final StoreBackups backups;
   private final BulkLoads loads;
   private final ChangeLog changes;
   private final CommitPipeline pipeline;
@@ -159,38 +159,41 @@ public final class StorageEngine implements AutoCloseable {
       replayedBytes = recovery.replayedBytes();
       tornBytes = recovery.tornBytes();
       if (!config.mode().readOnly()) {
-        opener.settle(versions, recovery);
+        opener.rewriteEnd(versions, recovery);
       }
       opener.openSegments(versions, recovery, segments, epochs);
-      live = new CurrentReadState(epochs, versions::current, config.scheduler(), failure);
-      log = new LogWriter(config.storage(), versions.storeId(), epochs, ledger);
-      releases.push(log::free);
-      appender = new LogTail(config, log, segments, versions, live, failure);
+      currentState = new CurrentReadState(epochs, versions::current, config.scheduler(), failure);
+      logWriter = new LogWriter(config.storage(), versions.storeId(), epochs, ledger);
+      releases.push(logWriter::free);
+      logTail = new LogTail(config, logWriter, segments, versions, currentState, failure);
       snapshots = new SnapshotRegistry(recovery.writtenSequence(), config.ticker());
       RefreshTargets targets = new RefreshTargets(versions, segments, epochs);
       logSpace = new LogSpace(segments, versions, remover);
       background = backgroundWork(targets);
       ReclaimPressure pressure =
-          new ReclaimPressure(versions, config.reclaim(), logSpace, log, background);
-      index = new MemtableWriter(config, live, log, segments, ledger, background);
-      releases.push(index::close);
+          new ReclaimPressure(versions, config.reclaim(), logSpace, logWriter, background);
+      memtables = new MemtableWriter(config, currentState, logWriter, segments, ledger, background);
+      releases.push(memtables::close);
       releases.push(this::closeTables);
       ValueReader values = new ValueReader(segments);
-      reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
+      reads = new StoreReads(epochs, currentState, snapshots, values, config, ledger);
       DroppedKeyspaces shut = new DroppedKeyspaces(snapshots);
-      Admission admission = new Admission(config, live, appender, index, background, pressure);
+      Admission admission =
+          new Admission(config, currentState, logTail, memtables, background, pressure);
       pipeline = commitPipeline(admission, shut, recovery.lastSequence());
-      rotation = new SegmentRotation(config, pipeline, appender, index, versions, logSpace, live);
+      rotation =
+          new SegmentRotation(
+              config, pipeline, logTail, memtables, versions, logSpace, currentState);
       reclaim = reclaimWork(pressure, targets);
-      syncs = new IntervalSyncs(config, appender, failure);
+      syncs = new IntervalSyncs(config, logTail, failure);
       writes = new StoreWrites(config, ledger, pipeline, syncs, reads);
-      keyspaces = new KeyspaceCatalog(versions, live, failure, writes, shut, appender);
+      keyspaces = new KeyspaceCatalog(versions, currentState, failure, writes, shut, logTail);
       loads = bulkLoads();
-      copies = storeCopies();
+      backups = storeBackups();
       changes = changeLog();
       releases.push(writes::free);
-      live.start(List.of(index.firstMemtable(versions.current().replayFrom())));
-      releases.push(this::closeView);
+      currentState.start(List.of(memtables.firstMemtable(versions.current().replayFrom())));
+      releases.push(this::closeReads);
       replay(recovery);
       startTimers();
       opened = true;
@@ -203,7 +206,7 @@ public final class StorageEngine implements AutoCloseable {
 
   /** Makes all commits before the call durable. */
   public void sync() {
-    maintain(appender::sync);
+    maintain(logTail::sync);
   }
 
   public void flush() {
@@ -309,18 +312,18 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private StoreStats statsNow() {
-    ReadState view = live.get();
-    IndexTotals totals = IndexTotals.of(view);
+    ReadState readState = currentState.get();
+    IndexTotals totals = IndexTotals.of(readState);
     LiveTables tables = versions.liveTables();
     TableTotal waiting = remover.waitingTables();
     StoreStats.Pinned pinned =
-        logSpace.pinned(tables.pinned().plus(waiting), live.pinnedMemtableBytes());
+        logSpace.pinned(tables.pinned().plus(waiting), currentState.pinnedMemtableBytes());
     long logBytes = logSpace.bytes();
-    long logLiveBytes = logSpace.liveBytes(view.version);
+    long logLiveBytes = logSpace.liveBytes(readState.version);
     long tableBytes = tables.all().bytes() + waiting.bytes();
     long needed = logLiveBytes + tableBytes - pinned.tableBytes();
     long movedBytes = reclaim.bytesWritten() + background.valueBytesWritten();
-    long logBytesWritten = log.bytesWritten() + movedBytes + loads.valueBytesWritten();
+    long logBytesWritten = logWriter.bytesWritten() + movedBytes + loads.valueBytesWritten();
     long bytesWritten =
         logBytesWritten
             + background.tableBytesWritten()
@@ -343,11 +346,11 @@ public final class StorageEngine implements AutoCloseable {
         userBytes == 0 ? 0 : bytesWritten / (double) userBytes,
         needed == 0 ? 1 : (logBytes + tableBytes) / (double) needed,
         pipeline.commits(),
-        log.syncs(),
+        logWriter.syncs(),
         background.flushes(),
         background.compactions(),
-        index.stalls().count(),
-        index.stalls().nanos(),
+        memtables.stalls().count(),
+        memtables.stalls().nanos(),
         Math.max(0, cacheReads() - tableCache.misses()),
         tableCache.misses(),
         snapshots.open(),
@@ -355,7 +358,7 @@ public final class StorageEngine implements AutoCloseable {
         snapshots.oldestNanos(),
         reads.oldestCursorNanos(),
         pinned,
-        reclaim.stats(view.version),
+        reclaim.stats(readState.version),
         replayedBytes,
         tornBytes,
         failure.hasFailed());
@@ -365,7 +368,7 @@ public final class StorageEngine implements AutoCloseable {
   public List<SegmentStats> segments() {
     return epochs.inside(
         context -> {
-          live.get();
+          currentState.get();
           return logSpace.files();
         });
   }
@@ -394,18 +397,18 @@ public final class StorageEngine implements AutoCloseable {
 
   private void closeAll() {
     CleanupSteps attempts = new CleanupSteps();
-    index.endWaits();
+    memtables.endWaits();
     boolean writersGone = attempts.run(writes::close);
     attempts.run(this::checkDirectory);
     if (!config.mode().readOnly() && !failure.hasFailed()) {
       // First the steps that need no disk space, so that a full disk loses nothing.
-      attempts.run(appender::sync);
-      attempts.run(() -> pipeline.exclusively(appender::leaveRemains));
-      attempts.run(pipeline::settle);
+      attempts.run(logTail::sync);
+      attempts.run(() -> pipeline.exclusively(logTail::leaveRemains));
+      attempts.run(pipeline::recoverNow);
       attempts.run(rotation::flushAll);
-      attempts.run(appender::sync);
+      attempts.run(logTail::sync);
       attempts.run(rotation::dropDead);
-      attempts.run(appender::close);
+      attempts.run(logTail::close);
     }
     background.cancel();
     reclaim.cancel();
@@ -417,7 +420,7 @@ public final class StorageEngine implements AutoCloseable {
       attempts.run(() -> closeFile(config.storage()));
     } else {
       // Threads may still use all of it, and write files that the lock protects.
-      attempts.run(live::hide);
+      attempts.run(currentState::hide);
     }
     attempts.throwFirst();
   }
@@ -442,8 +445,8 @@ public final class StorageEngine implements AutoCloseable {
     return keyspaces;
   }
 
-  public StoreBackups copies() {
-    return copies;
+  public StoreBackups backups() {
+    return backups;
   }
 
   public BulkLoads loads() {
@@ -482,26 +485,36 @@ public final class StorageEngine implements AutoCloseable {
 
   private CommitPipeline commitPipeline(
       Admission admission, DroppedKeyspaces shut, long lastSequence) {
-    return new CommitPipeline(appender, index, admission, failure, snapshots, shut, lastSequence);
+    return new CommitPipeline(
+        logTail, memtables, admission, failure, snapshots, shut, lastSequence);
   }
 
   private CompactionScheduler backgroundWork(RefreshTargets targets) {
-    FlushOrdering ordering =
-        new FlushOrdering(
+    FlushReordering flushReordering =
+        new FlushReordering(
             config, versions, segments, epochs, ledger, logSpace::bytes, () -> changes.readFrom());
     return new CompactionScheduler(
-        config, live, versions, appender, snapshots, failure, ledger, targets, ordering);
+        config,
+        currentState,
+        versions,
+        logTail,
+        snapshots,
+        failure,
+        ledger,
+        targets,
+        flushReordering);
   }
 
-  private StoreBackups storeCopies() {
+  private StoreBackups storeBackups() {
     return new StoreBackups(
-        config, reads, writes, keyspaces, versions, appender, rotation, failure, ledger, loads);
+        config, reads, writes, keyspaces, versions, logTail, rotation, failure, ledger, loads);
   }
 
   private ChangeLog changeLog() {
     ChangeReader.Source source =
-        new ChangeReader.Source(epochs, live, versions, segments, snapshots, log, config.ticker());
-    return new ChangeLog(writes, appender, failure, source);
+        new ChangeReader.Source(
+            epochs, currentState, versions, segments, snapshots, logWriter, config.ticker());
+    return new ChangeLog(writes, logTail, failure, source);
   }
 
   private BulkLoads bulkLoads() {
@@ -513,11 +526,11 @@ public final class StorageEngine implements AutoCloseable {
             epochs,
             ledger,
             failure,
-            live,
+            currentState,
             pipeline,
-            index,
-            log,
-            appender,
+            memtables,
+            logWriter,
+            logTail,
             background,
             keyspaces,
             rotation::flushAll);
@@ -527,7 +540,7 @@ public final class StorageEngine implements AutoCloseable {
 
   private ReclaimScheduler reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {
     ReclaimContext context =
-        new ReclaimContext(config, live, versions, segments, epochs, failure, ledger);
+        new ReclaimContext(config, currentState, versions, segments, epochs, failure, ledger);
     ValueReordering ordering =
         new ValueReordering(config, ledger, logSpace, () -> changes.readFrom());
     return new ReclaimScheduler(context, background, rotation, pressure, targets, ordering);
@@ -543,15 +556,15 @@ public final class StorageEngine implements AutoCloseable {
           tail.add(segment);
         }
       }
-      log.resume(tail, recovery.lastSequence());
-      appender.resume(segments.find(recovery.spareSegment()));
+      logWriter.resume(tail, recovery.lastSequence());
+      logTail.resume(segments.find(recovery.spareSegment()));
     }
     try (FrameEntryReader entries =
         new FrameEntryReader(ledger, config.values().inlineBytesMax())) {
-      recovery.replay(entries, index::replay);
+      recovery.replay(entries, memtables::replay);
     }
     if (recovery.replayedBytes() > 0 && !readOnly) {
-      index.switchMemtable(recovery.end());
+      memtables.switchMemtable(recovery.end());
       background.flushWaitingNow();
     }
   }
@@ -609,9 +622,9 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   /** Admits no more readers; waits for those inside. */
-  private void closeView() {
+  private void closeReads() {
     CleanupSteps attempts = new CleanupSteps();
-    attempts.run(live::close);
+    attempts.run(currentState::close);
     attempts.run(reads::closeCursors);
     boolean drained = attempts.run(epochs::drain);
     if (!drained) {

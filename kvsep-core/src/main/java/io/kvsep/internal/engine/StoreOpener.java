@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The first half of opening: takes the lock, reads or creates the manifest, checks the log and
  * rewrites its end. {@link StorageEngine} has the second: it connects the parts and replays the
- * log. Before {@link #settle} only LOCK is written, or a missing store created, so a store that is
- * refused is unchanged.
+ * log. Before {@link #rewriteEnd} only LOCK is written, or a missing store created, so a store that
+ * is refused is unchanged.
  */
 final class StoreOpener {
   private final Storage storage;
@@ -163,7 +163,7 @@ final class StoreOpener {
    * Begins a new manifest, seals complete segments, cuts off a torn tail, writes every replayed
    * segment anew, and deletes files that are not in the manifest.
    */
-  void settle(VersionSet versions, LogRecovery recovery) throws IOException {
+  void rewriteEnd(VersionSet versions, LogRecovery recovery) throws IOException {
     versions.beginWriting();
     VersionEdit edit = new VersionEdit();
     boolean changes = recovery.isTorn();

@@ -11,7 +11,7 @@ import java.util.WeakHashMap;
 /** Opens readers of the changes in the log. Thread safe. */
 public final class ChangeLog {
   private final StoreWrites writes;
-  private final LogTail appender;
+  private final LogTail logTail;
   private final FailureState failure;
   private final ChangeReader.Source source;
 
@@ -20,9 +20,9 @@ public final class ChangeLog {
   private final Set<ChangeReader> readers = Collections.newSetFromMap(new WeakHashMap<>());
 
   public ChangeLog(
-      StoreWrites writes, LogTail appender, FailureState failure, ChangeReader.Source source) {
+      StoreWrites writes, LogTail logTail, FailureState failure, ChangeReader.Source source) {
     this.writes = writes;
-    this.appender = appender;
+    this.logTail = logTail;
     this.failure = failure;
     this.source = source;
   }
@@ -45,7 +45,7 @@ public final class ChangeLog {
     }
     failure.check();
     // After a power failure a lost sequence number would be reused for another change.
-    appender.sync();
+    logTail.sync();
     ChangeReader reader = new ChangeReader(source, after);
     synchronized (readers) {
       readers.add(reader);

@@ -50,11 +50,11 @@ public final class ChangeReader {
   /** What all readers share. */
   public record Source(
       Epochs<ReadContext> epochs,
-      CurrentReadState live,
+      CurrentReadState currentState,
       VersionSet versions,
       SegmentDirectory segments,
       SnapshotRegistry snapshots,
-      LogWriter log,
+      LogWriter logWriter,
       Ticker ticker) {}
 
   private final Source source;
@@ -103,7 +103,7 @@ public final class ChangeReader {
       if (ready.isEmpty()) {
         fill();
       } else {
-        source.live().get();
+        source.currentState().get();
       }
       return take(made);
     } catch (InternalError e) {
@@ -200,7 +200,7 @@ public final class ChangeReader {
         .inside(
             context -> {
               try {
-                source.live().get();
+                source.currentState().get();
                 return readOn(context.scratch);
               } finally {
                 context.trim();
@@ -214,7 +214,7 @@ public final class ChangeReader {
     // First: the version then contains every bulk load before a visible change.
     long visible = source.snapshots().visibleSequence();
     Version version = source.versions().current();
-    LogPosition durable = LogPosition.later(source.log().durable(), version.replayFrom());
+    LogPosition durable = LogPosition.later(source.logWriter().durable(), version.replayFrom());
     requireAll(version);
     Segment current = source.segments().find(segment);
     Outcome outcome = Outcome.ENDED;

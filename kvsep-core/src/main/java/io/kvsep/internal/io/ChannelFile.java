@@ -92,22 +92,22 @@ final class ChannelFile implements StorageFile {
   }
 
   @Override
-  public void write(ByteBuffer source, long position) throws IOException {
+  public void write(ByteBuffer source, long offset) throws IOException {
     requireDirect(source);
-    requirePosition(position);
+    requireOffset(offset);
     requireWritable();
-    repeated(WRITE, source, position - source.position());
+    repeated(WRITE, source, offset - source.position());
   }
 
   @Override
-  public int read(ByteBuffer target, long position) throws IOException {
+  public int read(ByteBuffer target, long offset) throws IOException {
     requireDirect(target);
-    requirePosition(position);
+    requireOffset(offset);
     if (target.isReadOnly()) {
       throw new IllegalArgumentException("read into a read-only buffer");
     }
     int start = target.position();
-    repeated(READ, target, position - start);
+    repeated(READ, target, offset - start);
     return target.position() - start;
   }
 
@@ -209,9 +209,9 @@ final class ChannelFile implements StorageFile {
     }
   }
 
-  private static void requirePosition(long position) {
-    if (position < 0) {
-      throw new IllegalArgumentException("negative position: " + position);
+  private static void requireOffset(long offset) {
+    if (offset < 0) {
+      throw new IllegalArgumentException("negative offset: " + offset);
     }
   }
 

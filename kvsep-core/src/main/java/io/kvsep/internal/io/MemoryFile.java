@@ -117,36 +117,36 @@ final class MemoryFile implements StorageFile {
   }
 
   @Override
-  public void write(ByteBuffer source, long position) throws IOException {
-    requireTransfer(source, position);
+  public void write(ByteBuffer source, long offset) throws IOException {
+    requireTransfer(source, offset);
     synchronized (content) {
       requireWritable();
       int count = source.remaining();
       if (count == 0) {
         return;
       }
-      content.reserve(name, position + count);
+      content.reserve(name, offset + count);
       // Direct memory is zeroed, but not after a truncation.
-      for (int gap = content.length; gap < position; gap++) {
+      for (int gap = content.length; gap < offset; gap++) {
         content.bytes.put(gap, (byte) 0);
       }
-      content.bytes.put((int) position, source, source.position(), count);
+      content.bytes.put((int) offset, source, source.position(), count);
       source.position(source.limit());
-      content.length = Math.max(content.length, (int) position + count);
+      content.length = Math.max(content.length, (int) offset + count);
     }
   }
 
   @Override
-  public int read(ByteBuffer target, long position) throws IOException {
-    requireTransfer(target, position);
+  public int read(ByteBuffer target, long offset) throws IOException {
+    requireTransfer(target, offset);
     if (target.isReadOnly()) {
       throw new IllegalArgumentException("read into a read-only buffer");
     }
     synchronized (content) {
       requireOpen();
-      int count = (int) Math.min(target.remaining(), Math.max(0, content.length - position));
+      int count = (int) Math.min(target.remaining(), Math.max(0, content.length - offset));
       if (count > 0) {
-        target.put(target.position(), content.bytes, (int) position, count);
+        target.put(target.position(), content.bytes, (int) offset, count);
         target.position(target.position() + count);
       }
       return count;
@@ -212,12 +212,12 @@ final class MemoryFile implements StorageFile {
     }
   }
 
-  private static void requireTransfer(ByteBuffer buffer, long position) {
+  private static void requireTransfer(ByteBuffer buffer, long offset) {
     if (!buffer.isDirect()) {
       throw new IllegalArgumentException("heap buffer");
     }
-    if (position < 0) {
-      throw new IllegalArgumentException("negative position: " + position);
+    if (offset < 0) {
+      throw new IllegalArgumentException("negative offset: " + offset);
     }
   }
 }

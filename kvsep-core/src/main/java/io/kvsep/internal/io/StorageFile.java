@@ -24,10 +24,10 @@ public interface StorageFile extends AutoCloseable {
    * Writes all remaining bytes. May extend the file; a gap reads as zeros. After a failure any part
    * may be written, and the source's position is undefined.
    */
-  void write(ByteBuffer source, long position) throws IOException;
+  void write(ByteBuffer source, long offset) throws IOException;
 
   /** Fills the target unless the file ends first. Returns the bytes read, 0 at the end. */
-  int read(ByteBuffer target, long position) throws IOException;
+  int read(ByteBuffer target, long offset) throws IOException;
 
   /**
    * Maps [0, {@code length}) read-only. The buffer stays valid after {@link #close}, and is no view

@@ -55,11 +55,11 @@ public final class LoadInstallation {
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
   private final FailureState failure;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final CommitPipeline pipeline;
-  private final MemtableWriter index;
-  private final LogWriter log;
-  private final LogTail appender;
+  private final MemtableWriter memtables;
+  private final LogWriter logWriter;
+  private final LogTail logTail;
   private final CompactionScheduler background;
   private final KeyspaceCatalog keyspaces;
   private final Runnable flushAll;
@@ -71,11 +71,11 @@ public final class LoadInstallation {
       Epochs<?> epochs,
       MemoryLedger ledger,
       FailureState failure,
-      CurrentReadState live,
+      CurrentReadState currentState,
       CommitPipeline pipeline,
-      MemtableWriter index,
-      LogWriter log,
-      LogTail appender,
+      MemtableWriter memtables,
+      LogWriter logWriter,
+      LogTail logTail,
       CompactionScheduler background,
       KeyspaceCatalog keyspaces,
       Runnable flushAll) {
@@ -85,11 +85,11 @@ public final class LoadInstallation {
     this.epochs = epochs;
     this.ledger = ledger;
     this.failure = failure;
-    this.live = live;
+    this.currentState = currentState;
     this.pipeline = pipeline;
-    this.index = index;
-    this.log = log;
-    this.appender = appender;
+    this.memtables = memtables;
+    this.logWriter = logWriter;
+    this.logTail = logTail;
     this.background = background;
     this.keyspaces = keyspaces;
     this.flushAll = flushAll;
@@ -156,8 +156,8 @@ public final class LoadInstallation {
       return false;
     }
     // Remains of a failed write in the log must not reappear as newer than the load.
-    appender.leaveRemains();
-    index.switchMemtable(logEnd());
+    logTail.leaveRemains();
+    memtables.switchMemtable(logEnd());
     // This syncs the log, too.
     background.flushWaitingNow();
     VersionEdit edit = new VersionEdit().lastSequence(load.last()).lostChange(load.last());
@@ -167,11 +167,11 @@ public final class LoadInstallation {
     try {
       load.condition().installed();
       // Readers that see the load must not use older marks.
-      live.forgetMarks();
-      pipeline.passOver(load.last(), load.userBytes());
+      currentState.forgetMarks();
+      pipeline.publishInstalled(load.last(), load.userBytes());
       // Again: a transaction that began before this point does not see the load and may have used
       // the marks until now.
-      live.forgetMarks();
+      currentState.forgetMarks();
     } catch (RuntimeException | Error e) {
       throw failure.fail(e);
     }
@@ -180,7 +180,7 @@ public final class LoadInstallation {
 
   /** Position where the log continues; without a segment the log has no end. */
   private LogPosition logEnd() {
-    LogPosition end = log.end();
+    LogPosition end = logWriter.end();
     LogPosition replayFrom = versions.current().replayFrom();
     return end.compareTo(replayFrom) >= 0 ? end : replayFrom;
   }
@@ -200,7 +200,7 @@ public final class LoadInstallation {
         // made until then would be older than it, so the next write first ensures that the edit is
         // void.
         owned.handOver();
-        pipeline.firstOfAll(() -> failure.guard(versions::settle));
+        pipeline.requireFirst(() -> failure.guard(versions::discardFailedEdit));
       }
     }
   }

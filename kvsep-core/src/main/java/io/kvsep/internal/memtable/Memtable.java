@@ -206,12 +206,12 @@ public final class Memtable {
   }
 
   /** Whether the test holds for an entry inserted since the mark, ranges excluded. */
-  public boolean anySince(long mark, EntryTest test) {
+  public boolean anySince(long mark, EntryPredicate test) {
     return list.anyBetween(mark, list.completed(), test);
   }
 
   /** Like {@link #anySince}, for all entries. */
-  public boolean any(EntryTest test) {
+  public boolean any(EntryPredicate test) {
     return anySince(firstMark, test);
   }
 

@@ -125,7 +125,7 @@ final class SkipList {
   }
 
   /** Tests in insertion order. Inserts up to {@code to} must be complete. */
-  boolean anyBetween(long from, long to, EntryTest test) {
+  boolean anyBetween(long from, long to, EntryPredicate test) {
     Nodes.Walk walk = nodes.new Walk(from, to);
     while (walk.next()) {
       int keyNode = walk.keyNode();

@@ -2,7 +2,7 @@ package io.kvsep.internal.read;
 
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.memtable.EntryTest;
+import io.kvsep.internal.memtable.EntryPredicate;
 import io.kvsep.internal.read.KnownGaps.Gap;
 import io.kvsep.internal.view.MemtableHighWater;
 import io.kvsep.internal.view.ReadState;
@@ -31,7 +31,7 @@ final class GapFinder {
   private static final int PUTS_MAX = 16;
 
   private final KnownGaps gaps;
-  private final ReadState view;
+  private final ReadState readState;
   private final long sequence;
   private final @Nullable MemtableHighWater mark;
   private final Clock clock;
@@ -47,12 +47,12 @@ final class GapFinder {
    */
   GapFinder(
       KnownGaps gaps,
-      ReadState view,
+      ReadState readState,
       long sequence,
       @Nullable MemtableHighWater mark,
       Clock clock) {
     this.gaps = gaps;
-    this.view = view;
+    this.readState = readState;
     this.sequence = sequence;
     this.mark = mark;
     this.clock = clock;
@@ -113,24 +113,24 @@ final class GapFinder {
     if (gap == null || gap.sequence() > sequence || gap.expiredAt() > clock.millis()) {
       return null;
     }
-    int index = gap.mark().indexIn(view);
+    int index = gap.mark().indexIn(readState);
     if (index < 0) {
       return null;
     }
-    long entries = gap.mark().entriesSince(view, index);
+    long entries = gap.mark().entriesSince(readState, index);
     if (entries > Math.max(REFRESH_ENTRIES, gap.keys())) {
       // Stepping over the dead keys is as cheap.
       return null;
     }
     TreeSet<byte[]> puts = new TreeSet<>(Arrays::compareUnsigned);
-    if (entries > 0 && gap.mark().anySince(view, index, collect(puts, gap))) {
+    if (entries > 0 && gap.mark().anySince(readState, index, collect(puts, gap))) {
       gaps.remove(gap);
       return null;
     }
     return puts.isEmpty() && entries < REFRESH_ENTRIES ? gap : divide(gap, puts, key);
   }
 
-  private static EntryTest collect(TreeSet<byte[]> puts, Gap gap) {
+  private static EntryPredicate collect(TreeSet<byte[]> puts, Gap gap) {
     return (arena, offset, length, tag) -> {
       if (Tag.kind(tag) == Tag.DELETE || !isWithin(gap, arena, offset, length)) {
         return false;

@@ -32,7 +32,7 @@ final class MultiGet {
   private final PointReader points;
   private final ValueReader values;
   private final DeviceReads device;
-  private final ReadState view;
+  private final ReadState readState;
   private final long moment;
   private final int keyspace;
   private final byte[][] keys;
@@ -55,14 +55,14 @@ final class MultiGet {
       PointReader points,
       ValueReader values,
       DeviceReads device,
-      ReadState view,
+      ReadState readState,
       long moment,
       int keyspace,
       byte[][] keys) {
     this.points = points;
     this.values = values;
     this.device = device;
-    this.view = view;
+    this.readState = readState;
     this.moment = moment;
     this.keyspace = keyspace;
     this.keys = keys;
@@ -145,7 +145,8 @@ final class MultiGet {
   /** Reads the blocks of the remaining keys before {@code end} into memory. */
   private void lookUpTogether(ReadContext context, int end) {
     int start = results.size();
-    SharedLookups lookups = new SharedLookups(points, view, moment, keyspace, keys, start, end);
+    SharedLookups lookups =
+        new SharedLookups(points, readState, moment, keyspace, keys, start, end);
     device.help(end - start - 1, lookups::run);
     lookups.finish(context);
   }
@@ -158,7 +159,7 @@ final class MultiGet {
     int index = results.size();
     context.setKey(keyspace, keys[index]);
     results.add(null);
-    if (!points.find(view, context, moment)) {
+    if (!points.find(readState, context, moment)) {
       return null;
     }
     if (Tag.baseKind(Tag.kind(context.lookup.tag)) == Tag.PUT) {

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /** A read state and sequence number, pinned in memory and on disk until closed. */
 public final class PinnedReadState implements AutoCloseable {
   private final StoreReads reads;
-  private final ReadState view;
+  private final ReadState readState;
   private final long sequence;
   private final @Nullable MemtableHighWater mark;
 
@@ -21,15 +21,15 @@ public final class PinnedReadState implements AutoCloseable {
    * @param mark entries above {@code sequence} are after it; null if unknown
    */
   PinnedReadState(
-      StoreReads reads, ReadState view, long sequence, @Nullable MemtableHighWater mark) {
+      StoreReads reads, ReadState readState, long sequence, @Nullable MemtableHighWater mark) {
     this.reads = reads;
-    this.view = view;
+    this.readState = readState;
     this.sequence = sequence;
     this.mark = mark;
   }
 
-  ReadState view() {
-    return view;
+  ReadState readState() {
+    return readState;
   }
 
   @Nullable MemtableHighWater mark() {
@@ -41,7 +41,7 @@ public final class PinnedReadState implements AutoCloseable {
   }
 
   public Version version() {
-    return view.version;
+    return readState.version;
   }
 
   public SnapshotCursor cursor(int keyspace, long since) {
@@ -60,11 +60,11 @@ public final class PinnedReadState implements AutoCloseable {
   /** Range tombstones still stored, including later ones. */
   public RangeTombstones ranges() {
     RangeTombstones.Builder all = new RangeTombstones.Builder();
-    for (Memtable memtable : view.searched) {
+    for (Memtable memtable : readState.searched) {
       all.add(memtable.ranges().fragments(sequence));
     }
     for (int level = 0; level < Version.LEVELS; level++) {
-      for (TableFile table : view.version.rangeTables(level)) {
+      for (TableFile table : readState.version.rangeTables(level)) {
         all.add(table.rangeTombstones());
       }
     }
@@ -73,6 +73,6 @@ public final class PinnedReadState implements AutoCloseable {
 
   @Override
   public void close() {
-    view.release();
+    readState.release();
   }
 }

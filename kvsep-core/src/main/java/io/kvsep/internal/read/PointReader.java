@@ -38,8 +38,8 @@ final class PointReader {
    *
    * @return whether it exists and is neither a tombstone nor expired; the context then holds it
    */
-  boolean find(ReadState view, ReadContext context, long sequence) {
-    if (!locate(view, context, sequence)) {
+  boolean find(ReadState readState, ReadContext context, long sequence) {
+    if (!locate(readState, context, sequence)) {
       return false;
     }
     int kind = Tag.kind(context.lookup.tag);
@@ -83,12 +83,12 @@ final class PointReader {
             Objects.requireNonNull(found.payloadRegion), found.payloadOffset + header);
   }
 
-  private static boolean locate(ReadState view, ReadContext context, long sequence) {
+  private static boolean locate(ReadState readState, ReadContext context, long sequence) {
     Region key = context.key();
     int length = context.keyLength;
     long seekTag = Tag.seek(sequence);
     long hash = KeyHash.of(key, 0, length);
-    for (Memtable memtable : view.searched) {
+    for (Memtable memtable : readState.searched) {
       if (memtable.isEmpty()) {
         continue;
       }
@@ -102,7 +102,7 @@ final class PointReader {
         return false;
       }
     }
-    Version version = view.version;
+    Version version = readState.version;
     if (version.tableCount() == 0) {
       return false;
     }

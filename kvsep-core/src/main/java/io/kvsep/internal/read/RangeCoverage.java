@@ -44,10 +44,10 @@ final class RangeCoverage {
    *
    * @param levelZero the level 0 tables of the merging iterator
    */
-  static @Nullable RangeCoverage of(ReadState view, List<TableFile> levelZero, long sequence) {
+  static @Nullable RangeCoverage of(ReadState readState, List<TableFile> levelZero, long sequence) {
     RangeCoverage coverage = new RangeCoverage(sequence);
     int child = 0;
-    for (Memtable memtable : view.searched) {
+    for (Memtable memtable : readState.searched) {
       int source = child++;
       memtable.ranges().forEachPart(sequence, ranges -> coverage.add(source, ranges));
     }
@@ -55,8 +55,8 @@ final class RangeCoverage {
       coverage.add(child++, table.rangeTombstones());
     }
     for (int level = 1; level < Version.LEVELS; level++) {
-      if (view.version.tables(level).length > 0) {
-        coverage.add(child++, view.version.rangeTables(level));
+      if (readState.version.tables(level).length > 0) {
+        coverage.add(child++, readState.version.rangeTables(level));
       }
     }
     return coverage.sources.isEmpty() ? null : coverage;

@@ -48,9 +48,9 @@ final class RangeEstimate {
     this.coverage = coverage;
   }
 
-  static RangeSize of(ReadState view, long sequence, ReadContext context, ScanBounds bounds) {
-    Version version = view.version;
-    RangeCoverage coverage = RangeCoverage.of(view, version.level(0), sequence);
+  static RangeSize of(ReadState readState, long sequence, ReadContext context, ScanBounds bounds) {
+    Version version = readState.version;
+    RangeCoverage coverage = RangeCoverage.of(readState, version.level(0), sequence);
     RangeEstimate estimate =
         new RangeEstimate(
             context,
@@ -59,7 +59,7 @@ final class RangeEstimate {
             Keyspaces.prefixLength(bounds.keyspace()),
             coverage);
     if (Arrays.compareUnsigned(estimate.from, estimate.to) < 0) {
-      for (Memtable memtable : view.searched) {
+      for (Memtable memtable : readState.searched) {
         estimate.add(memtable);
       }
       for (TableFile table : version.tables(0)) {

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 final class SharedLookups {
   private final PointReader points;
-  private final ReadState view;
+  private final ReadState readState;
   private final long moment;
   private final int keyspace;
   private final byte[][] keys;
@@ -26,14 +26,14 @@ final class SharedLookups {
   /** Takes the keys from {@code start} to before {@code end}. */
   SharedLookups(
       PointReader points,
-      ReadState view,
+      ReadState readState,
       long moment,
       int keyspace,
       byte[][] keys,
       int start,
       int end) {
     this.points = points;
-    this.view = view;
+    this.readState = readState;
     this.moment = moment;
     this.keyspace = keyspace;
     this.keys = keys;
@@ -47,7 +47,7 @@ final class SharedLookups {
     for (int i = next.getAndIncrement(); i < end; i = next.getAndIncrement()) {
       try {
         context.setKey(keyspace, keys[i]);
-        points.find(view, context, moment);
+        points.find(readState, context, moment);
         Region.requirePagesRead();
       } catch (RuntimeException | InternalError e) {
         // The caller gets the same error.

@@ -54,7 +54,7 @@ public final class SnapshotCursor extends BoundedCursor {
   }
 
   private final StoreReads reads;
-  private final ReadState view;
+  private final ReadState readState;
   private final VisibleIterator iterator;
   private final ReadContext context;
   private final @Nullable ReadAhead ahead;
@@ -76,14 +76,14 @@ public final class SnapshotCursor extends BoundedCursor {
   /** Takes over all arguments; the read-ahead may be null. */
   SnapshotCursor(
       StoreReads reads,
-      ReadState view,
+      ReadState readState,
       VisibleIterator iterator,
       ReadContext context,
       @Nullable ReadAhead ahead,
       ScanBounds bounds) {
     super(bounds);
     this.reads = reads;
-    this.view = view;
+    this.readState = readState;
     this.iterator = iterator;
     this.context = context;
     this.ahead = ahead;
@@ -279,7 +279,7 @@ public final class SnapshotCursor extends BoundedCursor {
       closes.run(iterator::close);
       closes.run(context::free);
       // Last: the steps before use what it pins.
-      closes.run(view::release);
+      closes.run(readState::release);
       closes.throwFirst();
     } finally {
       DeferredPageFaults.end(use);

@@ -50,7 +50,7 @@ public final class StoreReads {
   public static final long EVERYTHING = -1;
 
   private final Epochs<ReadContext> epochs;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final SnapshotRegistry snapshots;
   private final ValueReader values;
   private final DeviceReads device;
@@ -69,13 +69,13 @@ public final class StoreReads {
 
   public StoreReads(
       Epochs<ReadContext> epochs,
-      CurrentReadState live,
+      CurrentReadState currentState,
       SnapshotRegistry snapshots,
       ValueReader values,
       EngineConfig config,
       MemoryLedger ledger) {
     this.epochs = epochs;
-    this.live = live;
+    this.currentState = currentState;
     this.snapshots = snapshots;
     this.values = values;
     this.device = new DeviceReads(config.scheduler(), epochs);
@@ -119,9 +119,9 @@ public final class StoreReads {
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
-      ReadState view = live.get();
+      ReadState readState = currentState.get();
       context.setKey(keyspace, key);
-      return find(view, context, hold) ? result.apply(this, slot) : null;
+      return find(readState, context, hold) ? result.apply(this, slot) : null;
     } finally {
       leave(slot);
     }
@@ -193,9 +193,9 @@ public final class StoreReads {
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
-      ReadState view = live.get();
+      ReadState readState = currentState.get();
       context.setKey(keyspace, key);
-      if (!find(view, context, hold)) {
+      if (!find(readState, context, hold)) {
         return -1;
       }
       StoredValue value = points.value(context, ValueReader.Use.COPY);
@@ -217,9 +217,9 @@ public final class StoreReads {
     try {
       slot = epochs.enter(slot);
       ReadContext context = slot.context();
-      ReadState view = live.get();
+      ReadState readState = currentState.get();
       context.setKey(keyspace, key);
-      if (!find(view, context, hold)) {
+      if (!find(readState, context, hold)) {
         return -1;
       }
       int length = PointReader.valueLength(context);
@@ -244,13 +244,13 @@ public final class StoreReads {
   private List<byte @Nullable []> getFew(int keyspace, byte[][] keys, SnapshotLease hold) {
     return inside(
         context -> {
-          ReadState view;
+          ReadState readState;
           long moment;
           do {
-            view = live.get();
+            readState = currentState.get();
             moment = readable(hold);
-          } while (!live.isCurrent(view));
-          MultiGet get = new MultiGet(points, values, device, view, moment, keyspace, keys);
+          } while (!currentState.isCurrent(readState));
+          MultiGet get = new MultiGet(points, values, device, readState, moment, keyspace, keys);
           while (!get.isComplete()) {
             get.nextGroup(context);
           }
@@ -270,7 +270,7 @@ public final class StoreReads {
     longCalls.incrementAndGet();
     try (PinnedReadState held = held(hold)) {
       MultiGet get =
-          new MultiGet(points, values, device, held.view(), held.sequence(), keyspace, keys);
+          new MultiGet(points, values, device, held.readState(), held.sequence(), keyspace, keys);
       while (!get.isComplete()) {
         inside(
             context -> {
@@ -322,13 +322,13 @@ public final class StoreReads {
    * holds everything up to it, even a batch in several memtables.
    */
   private boolean find(ReadState first, ReadContext context, SnapshotLease hold) {
-    ReadState view = first;
+    ReadState readState = first;
     long moment = readable(hold);
-    while (!live.isCurrent(view)) {
-      view = live.get();
+    while (!currentState.isCurrent(readState)) {
+      readState = currentState.get();
       moment = readable(hold);
     }
-    return points.find(view, context, moment);
+    return points.find(readState, context, moment);
   }
 
   /** Estimates what a range holds in the newest state; the lease only has to be held. */
@@ -336,9 +336,9 @@ public final class StoreReads {
     EpochSlot<ReadContext> slot = epochs.vacant();
     try {
       slot = epochs.enter(slot);
-      ReadState view = live.get();
+      ReadState readState = currentState.get();
       readable(hold);
-      return RangeEstimate.of(view, snapshots.visibleSequence(), slot.context(), bounds);
+      return RangeEstimate.of(readState, snapshots.visibleSequence(), slot.context(), bounds);
     } finally {
       leave(slot);
     }
@@ -372,21 +372,21 @@ public final class StoreReads {
    */
   private PinnedReadState held(SnapshotLease hold) {
     while (true) {
-      ReadState view = live.retain();
+      ReadState readState = currentState.retain();
       boolean kept = false;
       try {
-        MemtableHighWater mark = MemtableHighWater.of(view);
-        long newest = MemtableHighWater.newestSequence(view);
+        MemtableHighWater mark = MemtableHighWater.of(readState);
+        long newest = MemtableHighWater.newestSequence(readState);
         long moment = readable(hold);
-        if (live.isCurrent(view)) {
+        if (currentState.isCurrent(readState)) {
           PinnedReadState held =
-              new PinnedReadState(this, view, moment, newest <= moment ? mark : null);
+              new PinnedReadState(this, readState, moment, newest <= moment ? mark : null);
           kept = true;
           return held;
         }
       } finally {
         if (!kept) {
-          view.release();
+          readState.release();
         }
       }
     }
@@ -400,9 +400,9 @@ public final class StoreReads {
   SnapshotCursor cursor(PinnedReadState held, ScanBounds bounds, long since) {
     return epochs.inside(
         slot -> {
-          live.get();
+          currentState.get();
           ReadContext context = new ReadContext(ledger);
-          if (!held.view().tryRetain()) {
+          if (!held.readState().tryRetain()) {
             throw new IllegalStateException("the moment is over");
           }
           return registered(makeCursor(held, bounds, since, context));
@@ -412,7 +412,7 @@ public final class StoreReads {
   private SnapshotCursor registered(SnapshotCursor cursor) {
     try {
       cursors.put(cursor, ticker.nanos());
-      if (!live.isOpen()) {
+      if (!currentState.isOpen()) {
         throw new StoreClosedException("the store is closed");
       }
       return cursor;
@@ -425,7 +425,7 @@ public final class StoreReads {
   /** Takes over the reference to the read state, even on failure. */
   private SnapshotCursor makeCursor(
       PinnedReadState held, ScanBounds bounds, long since, ReadContext context) {
-    ReadState view = held.view();
+    ReadState readState = held.readState();
     VisibleIterator iterator = null;
     try {
       ReadAhead ahead =
@@ -437,7 +437,7 @@ public final class StoreReads {
       if (since != EVERYTHING) {
         iterator.showChangesSince(since);
       }
-      return new SnapshotCursor(this, view, iterator, context, ahead, bounds);
+      return new SnapshotCursor(this, readState, iterator, context, ahead, bounds);
     } catch (RuntimeException | Error e) {
       // Includes unreadable mapped pages and a lack of memory.
       try {
@@ -445,24 +445,24 @@ public final class StoreReads {
           iterator.close();
         }
       } finally {
-        view.release();
+        readState.release();
       }
       throw e;
     }
   }
 
   private VisibleIterator iterator(PinnedReadState held, ScanBounds bounds, long since) {
-    ReadState view = held.view();
+    ReadState readState = held.readState();
     long moment = held.sequence();
-    List<TableFile> levelZero = bounds.within(view.version.level(0));
-    RangeCoverage coverage = RangeCoverage.of(view, levelZero, moment);
+    List<TableFile> levelZero = bounds.within(readState.version.level(0));
+    RangeCoverage coverage = RangeCoverage.of(readState, levelZero, moment);
     MergingIterator merged;
-    try (IteratorSources sources = sources(view, levelZero, bounds)) {
+    try (IteratorSources sources = sources(readState, levelZero, bounds)) {
       merged = sources.merge(ledger);
     }
     try {
       GapFinder finder =
-          since == EVERYTHING ? new GapFinder(gaps, view, moment, held.mark(), clock) : null;
+          since == EVERYTHING ? new GapFinder(gaps, readState, moment, held.mark(), clock) : null;
       return new VisibleIterator(merged, moment, coverage, finder, bounds, clock, ledger);
     } catch (RuntimeException | Error e) {
       merged.close();
@@ -471,18 +471,18 @@ public final class StoreReads {
   }
 
   public SnapshotLease acquireSnapshot() {
-    live.get();
+    currentState.get();
     return snapshots.acquire();
   }
 
   /** As {@link #acquireSnapshot}, with the mark after which memtables have newer entries. */
   public MemtableHighWater.MarkedSnapshot begin() {
-    return MemtableHighWater.MarkedSnapshot.take(live, snapshots);
+    return MemtableHighWater.MarkedSnapshot.take(currentState, snapshots);
   }
 
   /** The lease's sequence number. Throws if it was released or the store is closed. */
   public long heldSequence(SnapshotLease hold) {
-    live.get();
+    currentState.get();
     return hold.heldSequence();
   }
 
@@ -522,8 +522,8 @@ public final class StoreReads {
     return epochs;
   }
 
-  public CurrentReadState live() {
-    return live;
+  public CurrentReadState currentState() {
+    return currentState;
   }
 
   public MemoryLedger ledger() {
@@ -547,11 +547,12 @@ public final class StoreReads {
    * One source per memtable, level 0 table and non-empty level, as {@link RangeCoverage} numbers
    * them.
    */
-  private IteratorSources sources(ReadState view, List<TableFile> levelZero, ScanBounds bounds) {
+  private IteratorSources sources(
+      ReadState readState, List<TableFile> levelZero, ScanBounds bounds) {
     IteratorSources sources = new IteratorSources();
     boolean complete = false;
     try {
-      for (Memtable memtable : view.searched) {
+      for (Memtable memtable : readState.searched) {
         sources.add(memtable.iterator());
       }
       for (TableFile table : levelZero) {
@@ -560,7 +561,7 @@ public final class StoreReads {
       byte[] lower = bounds.lower();
       byte[] upper = bounds.upper();
       for (int level = 1; level < Version.LEVELS; level++) {
-        TableFile[] tables = view.version.tables(level);
+        TableFile[] tables = readState.version.tables(level);
         if (tables.length > 0) {
           sources.add(LevelIterator.within(tables, lower, upper, ledger));
         }

@@ -15,7 +15,7 @@ import io.kvsep.internal.vlog.SegmentDirectory;
  */
 public record ReclaimContext(
     EngineConfig config,
-    CurrentReadState live,
+    CurrentReadState currentState,
     VersionSet versions,
     SegmentDirectory segments,
     Epochs<?> epochs,

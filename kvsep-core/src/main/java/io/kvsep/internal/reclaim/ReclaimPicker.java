@@ -177,14 +177,14 @@ public final class ReclaimPicker {
 
   private List<LogFile> candidates(
       Version version, Records records, Damage damage, double shareMin) {
-    Set<Long> spared = new HashSet<>();
+    Set<Long> quarantined = new HashSet<>();
     // While a cursor pins a rewritten file, records of its segment are looked up there first, even
     // by a job that rewrites their new file.
-    damage.segmentFiles.forEach(file -> spared.add(homeOf(version, file)));
+    damage.segmentFiles.forEach(file -> quarantined.add(homeOf(version, file)));
     for (int level = 0; level < Version.LEVELS; level++) {
       for (TableFile table : version.tables(level)) {
         if (damage.tables.contains(table.meta().number())) {
-          table.meta().segments().forEach(use -> spared.add(homeOf(version, use.segment())));
+          table.meta().segments().forEach(use -> quarantined.add(homeOf(version, use.segment())));
         }
       }
     }
@@ -193,7 +193,7 @@ public final class ReclaimPicker {
     long retainedFrom = version.retainedFrom(goal.retainedBytes());
     List<LogFile> candidates = new ArrayList<>();
     for (SegmentState segment : version.segments().values()) {
-      if (isCandidate(version, segment, retainedFrom) && !spared.contains(segment.id())) {
+      if (isCandidate(version, segment, retainedFrom) && !quarantined.contains(segment.id())) {
         Records.Count count = counts.getOrDefault(segment.id(), Records.Count.NONE);
         LogFile file =
             LogFile.of(

@@ -27,7 +27,7 @@ public final class ReclaimPressure {
   private final EngineConfig.Reclaim limits;
   private final ReclaimPicker picker;
   private final LogSpace space;
-  private final LogWriter log;
+  private final LogWriter logWriter;
   private final CompactionScheduler background;
   private final WriteRateWindow recent;
   private volatile @Nullable Measured last;
@@ -37,15 +37,15 @@ public final class ReclaimPressure {
       VersionSet versions,
       EngineConfig.Reclaim limits,
       LogSpace space,
-      LogWriter log,
+      LogWriter logWriter,
       CompactionScheduler background) {
     this.versions = versions;
     this.limits = limits;
     this.picker = new ReclaimPicker(limits.goal());
     this.space = space;
-    this.log = log;
+    this.logWriter = logWriter;
     this.background = background;
-    this.recent = new WriteRateWindow(log::bytesWritten);
+    this.recent = new WriteRateWindow(logWriter::bytesWritten);
   }
 
   /** Called ten times a second. */
@@ -72,7 +72,7 @@ public final class ReclaimPressure {
    */
   public double get() {
     Measured now = measured();
-    return (log.bytesWritten() - now.startBytes) / now.allowedBytes;
+    return (logWriter.bytesWritten() - now.startBytes) / now.allowedBytes;
   }
 
   private Measured measured() {
@@ -98,7 +98,7 @@ public final class ReclaimPressure {
     double needed = Math.max(0, version.liveBytes() - background.hiddenInLog(version));
     double allowedBytes = Math.max(1, ALLOWED * goal().mostBytes((long) needed));
     double garbage = space.bytesInForce(version) - needed - picker.balance(version).retainedBytes();
-    double startBytes = log.bytesWritten() - garbage;
+    double startBytes = logWriter.bytesWritten() - garbage;
     return new Measured(version, allowedBytes, startBytes);
   }
 }

@@ -215,11 +215,11 @@ public final class ReclaimScheduler {
       pressure.relieved(true);
       activeSegment.trySealWithGarbage(sealBytes(versions.current()));
       boolean more = true;
-      while (more && !cancelled && context.live().isOpen()) {
+      while (more && !cancelled && context.currentState().isOpen()) {
         more = runOne(this::pickDue, pace, /* readsAhead= */ () -> false);
       }
       error = null;
-      if (!cancelled && context.live().isOpen()) {
+      if (!cancelled && context.currentState().isOpen()) {
         orderIfIdle();
       }
     } catch (CancellationException e) {
@@ -342,7 +342,7 @@ public final class ReclaimScheduler {
       }
       bytesRead.addAndGet(output.recordBytes());
       bytesWritten.addAndGet(output.fileBytes());
-      deadSegments.exclusively(() -> install(plan, file, output.fileBytes()));
+      deadSegments.withoutRemovals(() -> install(plan, file, output.fileBytes()));
       filesRewritten.addAndGet(plan.files().size());
       record(event, plan, output);
       deadSegments.remove();
@@ -397,7 +397,7 @@ public final class ReclaimScheduler {
       if (!moved.isEmpty()) {
         named = true;
         failure.guard(() -> versions.apply(edit));
-        context.live().installVersion(null);
+        context.currentState().installVersion(null);
       }
     } finally {
       // After an error the edit may have been applied all the same, and readers need the file.

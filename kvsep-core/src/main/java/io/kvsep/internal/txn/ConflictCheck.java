@@ -5,7 +5,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.RangeTombstones;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
-import io.kvsep.internal.memtable.EntryTest;
+import io.kvsep.internal.memtable.EntryPredicate;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.StoreReads;
@@ -62,7 +62,7 @@ public final class ConflictCheck implements CommitCondition {
   private final StoreReads reads;
   private final ReadRanges read;
   private final long sequence;
-  private final EntryTest conflicting;
+  private final EntryPredicate conflicting;
   private final boolean pointsOnly;
 
   /** Entries up to this mark are checked; none if null. */
@@ -105,56 +105,56 @@ public final class ConflictCheck implements CommitCondition {
         .epochs()
         .inside(
             context -> {
-              ReadState view = reads.live().get();
+              ReadState readState = reads.currentState().get();
               MemtableHighWater mark = seen;
-              int index = mark == null ? -1 : mark.indexIn(view);
-              return mark == null || index < 0 || mark.entriesSince(view, index) > BEHIND_MAX;
+              int index = mark == null ? -1 : mark.indexIn(readState);
+              return mark == null || index < 0 || mark.entriesSince(readState, index) > BEHIND_MAX;
             });
   }
 
   private boolean look(boolean leading) {
     // Retained instead of in the epochs: this may take as long as the transaction's scans.
-    ReadState view = reads.live().retain();
+    ReadState readState = reads.currentState().retain();
     try {
       MemtableHighWater mark = seen;
-      int index = mark == null ? -1 : mark.indexIn(view);
+      int index = mark == null ? -1 : mark.indexIn(readState);
       // Before the check, which sees every entry complete by now, published or not.
-      MemtableHighWater next = MemtableHighWater.of(view);
+      MemtableHighWater next = MemtableHighWater.of(readState);
       boolean unchanged;
-      if (mark == null || index < 0 || (!leading && isDear(mark, view, index))) {
-        unchanged = isUnchanged(view);
+      if (mark == null || index < 0 || (!leading && isDear(mark, readState, index))) {
+        unchanged = isUnchanged(readState);
       } else {
-        unchanged = isUnchangedSince(mark, view, index);
+        unchanged = isUnchangedSince(mark, readState, index);
       }
       seen = next;
       return unchanged;
     } finally {
-      view.release();
+      readState.release();
     }
   }
 
   /** Whether looking up the keys read costs less than checking the new entries. */
-  private boolean isDear(MemtableHighWater mark, ReadState view, int index) {
-    return pointsOnly && mark.entriesSince(view, index) > (long) LOOKUP_COST * read.count();
+  private boolean isDear(MemtableHighWater mark, ReadState readState, int index) {
+    return pointsOnly && mark.entriesSince(readState, index) > (long) LOOKUP_COST * read.count();
   }
 
-  private boolean isUnchangedSince(MemtableHighWater mark, ReadState view, int index) {
+  private boolean isUnchangedSince(MemtableHighWater mark, ReadState readState, int index) {
     for (int i = 0; i <= index; i++) {
-      if (deletes(view.searched[i])) {
+      if (deletes(readState.searched[i])) {
         return false;
       }
     }
-    return !mark.anySince(view, index, conflicting);
+    return !mark.anySince(readState, index, conflicting);
   }
 
-  private boolean isUnchanged(ReadState view) {
-    for (Memtable memtable : view.searched) {
+  private boolean isUnchanged(ReadState readState) {
+    for (Memtable memtable : readState.searched) {
       if (memtable.newestSequence() > sequence && changes(memtable)) {
         return false;
       }
     }
     for (int level = 0; level < Version.LEVELS; level++) {
-      for (TableFile table : view.version.tables(level)) {
+      for (TableFile table : readState.version.tables(level)) {
         if (table.meta().largestSequence() > sequence && changes(table)) {
           return false;
         }

@@ -21,7 +21,7 @@ public final class EngineWriteBuffer extends UncommittedView {
     super(reads, keyspaces, clock, "write buffer");
     this.writes = writes;
     // Throws if the store is closed.
-    reads.live().get();
+    reads.currentState().get();
   }
 
   @Override

@@ -199,7 +199,7 @@ final class TransactionCursor extends BoundedCursor {
     forward = ahead;
     load(store.toEnd(ahead));
     boolean ascending = ascending();
-    boolean found = settle(ascending ? lower : upper, /* inclusive= */ ascending);
+    boolean found = positionAt(ascending ? lower : upper, /* inclusive= */ ascending);
     if (ascending) {
       startReading(lower, found ? at : upper, found);
     } else {
@@ -217,13 +217,13 @@ final class TransactionCursor extends BoundedCursor {
     byte[] key = bounds.storedKey(userKey);
     if (ascending()) {
       byte[] from = Arrays.compareUnsigned(key, lower) < 0 ? lower : key;
-      boolean found = settle(from, /* inclusive= */ true);
+      boolean found = positionAt(from, /* inclusive= */ true);
       startReading(from, found ? at : upper, found);
       return found;
     }
     boolean beyond = Arrays.compareUnsigned(key, upper) >= 0;
     byte[] from = beyond ? upper : key;
-    boolean found = settle(from, /* inclusive= */ !beyond);
+    boolean found = positionAt(from, /* inclusive= */ !beyond);
     startReading(found ? at : lower, from, !beyond);
     return found;
   }
@@ -239,7 +239,7 @@ final class TransactionCursor extends BoundedCursor {
     if (Arrays.equals(storeKey, from)) {
       moveStore();
     }
-    boolean found = settle(from, /* inclusive= */ false);
+    boolean found = positionAt(from, /* inclusive= */ false);
     if (ascending()) {
       readOnTo(found ? at : upper, found);
     } else {
@@ -252,7 +252,7 @@ final class TransactionCursor extends BoundedCursor {
    * Moves the store's cursor past entries that own writes hide, and selects its entry or an own put
    * from {@code from} on, whichever comes first. Returns whether there is one.
    */
-  private boolean settle(byte[] from, boolean inclusive) {
+  private boolean positionAt(byte[] from, boolean inclusive) {
     skipHidden();
     byte[] stored = storeKey;
     // Up to the store's entry only, so that each own write is visited once.

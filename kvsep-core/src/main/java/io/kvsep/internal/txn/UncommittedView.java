@@ -386,7 +386,7 @@ public abstract class UncommittedView {
     if (over) {
       throw overError();
     }
-    reads.live().get();
+    reads.currentState().get();
   }
 
   /** Closes a cursor, even after the end; waits for a call on another thread. */

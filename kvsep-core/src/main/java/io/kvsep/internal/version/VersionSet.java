@@ -184,7 +184,7 @@ public final class VersionSet implements AutoCloseable {
    * may.
    */
   @SuppressWarnings("GuardedBy") // The lambda runs under the lock.
-  public void settle() {
+  public void discardFailedEdit() {
     switchManifestIf(() -> manifestInDoubt);
   }
 

@@ -36,7 +36,7 @@ public final class CurrentReadState {
   private volatile @Nullable ReadState current;
 
   @GuardedBy("lock")
-  private long markEpoch;
+  private long markGeneration;
 
   /** Number of wake-ups. Written under the lock. */
   private volatile long changes;
@@ -56,15 +56,15 @@ public final class CurrentReadState {
    * the memtables the active one by the commit leader and the oldest by the flush.
    */
   public ReadState get() {
-    ReadState view = current;
-    if (view == null) {
+    ReadState readState = current;
+    if (readState == null) {
       throw new StoreClosedException("the store is closed");
     }
-    return view;
+    return readState;
   }
 
-  public boolean isCurrent(ReadState view) {
-    return current == view;
+  public boolean isCurrent(ReadState readState) {
+    return current == readState;
   }
 
   public boolean isOpen() {
@@ -74,9 +74,9 @@ public final class CurrentReadState {
   /** The caller must release the returned read state. */
   public ReadState retain() {
     while (true) {
-      ReadState view = get();
-      if (view.tryRetain()) {
-        return view;
+      ReadState readState = get();
+      if (readState.tryRetain()) {
+        return readState;
       }
     }
   }
@@ -124,7 +124,7 @@ public final class CurrentReadState {
   public void forgetMarks() {
     change(
         () -> {
-          markEpoch++;
+          markGeneration++;
           return get().memtables;
         },
         null,
@@ -133,9 +133,9 @@ public final class CurrentReadState {
 
   /** Admits no more reads. The caller drains the epochs next. */
   public void close() {
-    ReadState view = hide();
-    if (view != null) {
-      view.release();
+    ReadState readState = hide();
+    if (readState != null) {
+      readState.release();
     }
   }
 
@@ -145,10 +145,10 @@ public final class CurrentReadState {
   public @Nullable ReadState hide() {
     lock.lock();
     try {
-      ReadState view = current;
+      ReadState readState = current;
       current = null;
       wakeAll();
-      return view;
+      return readState;
     } finally {
       lock.unlock();
     }
@@ -159,13 +159,13 @@ public final class CurrentReadState {
    * flushes.
    */
   public void prepareFlushes() {
-    ReadState view = retain();
+    ReadState readState = retain();
     try {
-      for (int i = view.searched.length - 2; i > 0; i--) {
-        view.searched[i].prepareIterator();
+      for (int i = readState.searched.length - 2; i > 0; i--) {
+        readState.searched[i].prepareIterator();
       }
     } finally {
-      view.release();
+      readState.release();
     }
   }
 
@@ -255,7 +255,7 @@ public final class CurrentReadState {
     }
     boolean installed = false;
     try {
-      current = new ReadState(memtables, version, markEpoch, epochs);
+      current = new ReadState(memtables, version, markGeneration, epochs);
       installed = true;
     } finally {
       if (!installed) {
@@ -265,8 +265,8 @@ public final class CurrentReadState {
     wakeAll();
   }
 
-  private static void pin(ReadState view, Memtable leaving) {
-    for (SharedMemtable shared : view.memtables) {
+  private static void pin(ReadState readState, Memtable leaving) {
+    for (SharedMemtable shared : readState.memtables) {
       if (shared.memtable == leaving) {
         shared.pin();
       }

@@ -1,6 +1,6 @@
 package io.kvsep.internal.view;
 
-import io.kvsep.internal.memtable.EntryTest;
+import io.kvsep.internal.memtable.EntryPredicate;
 import io.kvsep.internal.memtable.Memtable;
 import org.jspecify.annotations.Nullable;
 
@@ -8,23 +8,23 @@ import org.jspecify.annotations.Nullable;
  * The fill level of the memtables at one time, to find later entries without a look at earlier
  * ones. Retains no memory: valid only while its memtable is in the read state.
  *
- * @param epoch how often marks had been invalidated; no epoch of readers
+ * @param generation how often marks had been invalidated
  */
-public record MemtableHighWater(long epoch, Memtable memtable, long mark, long entryCount) {
-  public static MemtableHighWater of(ReadState view) {
-    Memtable active = view.active();
+public record MemtableHighWater(long generation, Memtable memtable, long mark, long entryCount) {
+  public static MemtableHighWater of(ReadState readState) {
+    Memtable active = readState.active();
     // Before the mark, so that entriesSince is never too low.
     long entries = active.entryCount();
-    return new MemtableHighWater(view.markEpoch, active, active.mark(), entries);
+    return new MemtableHighWater(readState.markGeneration, active, active.mark(), entries);
   }
 
   /**
    * The highest sequence number in the read state. If the mark was taken first, no entry before it
    * is higher.
    */
-  public static long newestSequence(ReadState view) {
-    long newest = view.version.lastSequence();
-    for (Memtable memtable : view.searched) {
+  public static long newestSequence(ReadState readState) {
+    long newest = readState.version.lastSequence();
+    for (Memtable memtable : readState.searched) {
       newest = Math.max(newest, memtable.newestSequence());
     }
     return newest;
@@ -38,11 +38,11 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
      * There is no such mark between the first entry of a commit and its publication, so this
      * retries; without success it returns no mark.
      */
-    public static MarkedSnapshot take(CurrentReadState live, SnapshotRegistry snapshots) {
+    public static MarkedSnapshot take(CurrentReadState currentState, SnapshotRegistry snapshots) {
       for (int i = 0; i < TRIES; i++) {
-        ReadState view = live.get();
-        MemtableHighWater mark = of(view);
-        long newest = newestSequence(view);
+        ReadState readState = currentState.get();
+        MemtableHighWater mark = of(readState);
+        long newest = newestSequence(readState);
         if (newest <= snapshots.visibleSequence()) {
           return new MarkedSnapshot(mark, snapshots.acquire());
         }
@@ -56,12 +56,12 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
    * Index of the memtable in the read state; -1 if it was flushed or a bulk load was installed
    * since.
    */
-  public int indexIn(ReadState view) {
-    if (view.markEpoch != epoch) {
+  public int indexIn(ReadState readState) {
+    if (readState.markGeneration != generation) {
       return -1;
     }
-    for (int i = 0; i < view.searched.length; i++) {
-      if (view.searched[i] == memtable) {
+    for (int i = 0; i < readState.searched.length; i++) {
+      if (readState.searched[i] == memtable) {
         return i;
       }
     }
@@ -73,18 +73,18 @@ public record MemtableHighWater(long epoch, Memtable memtable, long mark, long e
    *
    * @param index from {@link #indexIn}
    */
-  public long entriesSince(ReadState view, int index) {
+  public long entriesSince(ReadState readState, int index) {
     long entries = memtable.entryCount() - entryCount;
     for (int i = 0; i < index; i++) {
-      entries += view.searched[i].entryCount();
+      entries += readState.searched[i].entryCount();
     }
     return entries;
   }
 
   /** Whether the test holds for any entry since the mark. Ignores range deletes. */
-  public boolean anySince(ReadState view, int index, EntryTest test) {
+  public boolean anySince(ReadState readState, int index, EntryPredicate test) {
     for (int i = 0; i < index; i++) {
-      if (view.searched[i].any(test)) {
+      if (readState.searched[i].any(test)) {
         return true;
       }
     }

@@ -20,7 +20,7 @@ public final class ReadState {
   /** A memtable, counted by read states that contain it. */
   public static final class SharedMemtable {
     public final Memtable memtable;
-    private final AtomicInteger views = new AtomicInteger();
+    private final AtomicInteger holders = new AtomicInteger();
     private final AtomicLong pinnedBytes;
     private boolean pinned;
 
@@ -55,21 +55,21 @@ public final class ReadState {
   public final Version version;
 
   /** Number of earlier calls of {@link CurrentReadState#forgetMarks}. */
-  final long markEpoch;
+  final long markGeneration;
 
   private final Epochs<?> epochs;
   private final PinCount references = new PinCount(this::releaseParts);
 
   /** Takes ownership of the caller's reference to {@code version}. */
   public ReadState(
-      List<SharedMemtable> memtables, Version version, long markEpoch, Epochs<?> epochs) {
-    this.markEpoch = markEpoch;
+      List<SharedMemtable> memtables, Version version, long markGeneration, Epochs<?> epochs) {
+    this.markGeneration = markGeneration;
     this.memtables = List.copyOf(memtables);
     this.searched = this.memtables.stream().map(m -> m.memtable).toArray(Memtable[]::new);
     this.version = version;
     this.epochs = epochs;
     for (SharedMemtable memtable : memtables) {
-      memtable.views.incrementAndGet();
+      memtable.holders.incrementAndGet();
     }
   }
 
@@ -89,7 +89,7 @@ public final class ReadState {
   private void releaseParts() {
     CleanupSteps releases = new CleanupSteps();
     for (SharedMemtable shared : memtables) {
-      if (shared.views.decrementAndGet() == 0) {
+      if (shared.holders.decrementAndGet() == 0) {
         releases.run(() -> epochs.retire(shared::free));
       }
     }

@@ -38,7 +38,7 @@ public final class BlobFileWriter implements AutoCloseable {
   private final SegmentDirectory directory;
   private final BlobFileOffsets offsets;
   private final Region buffer;
-  private final NewLogFile file;
+  private final NewBlobFile file;
   private final NativeWindow window = new NativeWindow();
   private final RecordView record = new RecordView();
   private final RecordPlace place = new RecordPlace();
@@ -71,7 +71,7 @@ public final class BlobFileWriter implements AutoCloseable {
     this.buffer = ledger.allocateUncleared(MemoryPurpose.RECLAIM, 2L * STEP_BYTES);
     boolean made = false;
     try {
-      this.file = new NewLogFile(storage, fileId);
+      this.file = new NewBlobFile(storage, fileId);
       made = true;
     } finally {
       if (!made) {

@@ -27,7 +27,7 @@ public final class SortedBlobWriter implements AutoCloseable {
 
   private final long fileId;
   private final Frame.Encoding encoding;
-  private final NewLogFile file;
+  private final NewBlobFile file;
   private final GrowingRegion memory;
   private final GrowingRegion packed;
   private final RecordSink sink;
@@ -42,7 +42,7 @@ public final class SortedBlobWriter implements AutoCloseable {
       throws IOException {
     this.fileId = fileId;
     this.encoding = encoding;
-    this.file = new NewLogFile(storage, fileId);
+    this.file = new NewBlobFile(storage, fileId);
     this.memory = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
     this.packed = new GrowingRegion(ledger, MemoryPurpose.BULK_LOAD);
     this.sink = new RecordSink(memory);

@@ -234,15 +234,14 @@ public final class ValueReader {
         record.close();
         held = held();
       }
-      return memory == null || memory.isWithinKept(held) || settle(memory);
-    }
-
-    private boolean settle(ScratchBudget.Share share) {
-      boolean kept = share.keep(held());
-      if (held() > share.keptBytes()) {
+      if (memory == null || memory.isWithinKept(held)) {
+        return true;
+      }
+      boolean kept = memory.keep(held);
+      if (held > memory.keptBytes()) {
         close();
       }
-      share.release();
+      memory.release();
       return kept;
     }
 

@@ -40,8 +40,8 @@ public final class Admission {
 
   private static final double FULL_SPEED = Double.MAX_VALUE;
 
-  private final CurrentReadState live;
-  private final LogTail log;
+  private final CurrentReadState currentState;
+  private final LogTail logTail;
   private final MemtableWriter memtables;
   private final CompactionScheduler background;
   private final ReclaimPressure reclaim;
@@ -75,13 +75,13 @@ public final class Admission {
 
   public Admission(
       EngineConfig config,
-      CurrentReadState live,
-      LogTail log,
+      CurrentReadState currentState,
+      LogTail logTail,
       MemtableWriter memtables,
       CompactionScheduler background,
       ReclaimPressure reclaim) {
-    this.live = live;
-    this.log = log;
+    this.currentState = currentState;
+    this.logTail = logTail;
     this.memtables = memtables;
     this.background = background;
     this.reclaim = reclaim;
@@ -92,17 +92,17 @@ public final class Admission {
 
   /** The index figures are estimates from above. */
   void decide(long groupBytes, long indexBytes, long recordCount) {
-    ReadState view = live.get();
-    Memtable active = view.active();
-    if (view.version != version) {
-      look(view.version);
+    ReadState readState = currentState.get();
+    Memtable active = readState.active();
+    if (readState.version != version) {
+      look(readState.version);
     }
     logBytes = groupBytes;
     throttle();
-    memtablesFull = view.memtables.size() >= memtablesMax;
+    memtablesFull = readState.memtables.size() >= memtablesMax;
     needsMemtable = isFull(active, indexBytes, recordCount);
     insertsSlowly = active.insertMayTakeLong();
-    needsSegment = log.needsSegment(groupBytes, segmentBytes);
+    needsSegment = logTail.needsSegment(groupBytes, segmentBytes);
   }
 
   /** Whether the group takes more than appending and inserting. */
@@ -121,7 +121,7 @@ public final class Admission {
   void admit() {
     if (stops) {
       awaitCompaction();
-      look(live.get().version);
+      look(currentState.get().version);
       throttle();
     }
     delay();
@@ -134,7 +134,7 @@ public final class Admission {
     version = current;
     levelZeroTables = current.tables(0).length;
     slows = levelZeroTables >= shape.levelZero().slowdownTables();
-    segmentBytes = log.segmentBytes(current);
+    segmentBytes = logTail.segmentBytes(current);
     long bytes = current.liveBytes();
     bytesPerEntry = bytes / (double) Math.max(1, current.entryCount());
     coveredBytesMaxStuck =
@@ -210,8 +210,8 @@ public final class Admission {
   private void awaitCompaction() {
     memtables.stalls().begin();
     try {
-      long seen = live.changes();
-      while (live.get().version.tables(0).length >= shape.levelZero().stopTables()) {
+      long seen = currentState.changes();
+      while (currentState.get().version.tables(0).length >= shape.levelZero().stopTables()) {
         background.compactionNeeded();
         background.check();
         KvException problem = background.levelZeroProblem();
@@ -226,8 +226,8 @@ public final class Admission {
         if (error != null) {
           throw new StorageException("tables cannot be compacted", error);
         }
-        live.awaitChange(seen);
-        seen = live.changes();
+        currentState.awaitChange(seen);
+        seen = currentState.changes();
       }
     } finally {
       memtables.stalls().end(WriteStalls.Cause.LEVEL_ZERO_FULL, 0);

@@ -40,20 +40,20 @@ public final class CommitPipeline {
   private static final long GROUP_BYTES_MAX = 1 << 20;
 
   /** Takes about 70 microseconds; a sync takes 400 on the fastest devices. */
-  private static final long COMPANION_WAIT_NANOS = 20_000;
+  private static final long GROUP_WAIT_NANOS = 20_000;
 
-  private static final int COMPANION_WAITS = 2;
+  private static final int GROUP_WAITS = 2;
 
-  private static final int COMPANIONS_MAX = 256;
+  private static final int AWAITED_MAX = 256;
 
   /**
    * Spins before a queued writer parks, about ten microseconds. A commit without a sync takes a
    * few, parking much longer, partly in the leader.
    */
-  private static final int LOOKS = Runtime.getRuntime().availableProcessors() > 1 ? 300 : 0;
+  private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 300 : 0;
 
-  private final LogTail log;
-  private final MemtableWriter index;
+  private final LogTail logTail;
+  private final MemtableWriter memtables;
   private final Admission admission;
   private final FailureState failure;
   private final SnapshotRegistry snapshots;
@@ -83,24 +83,24 @@ public final class CommitPipeline {
   // Fields below are accessed only by the leader.
   private long nextSequence;
 
-  private int companions;
+  private int lastGroupSize;
 
   /** Pending recovery action, without which the next commit fails. */
-  private @Nullable Runnable duty;
+  private @Nullable Runnable pendingRecovery;
 
   /**
    * @param lastSequence the highest number ever assigned, including to failed writes
    */
   public CommitPipeline(
-      LogTail log,
-      MemtableWriter index,
+      LogTail logTail,
+      MemtableWriter memtables,
       Admission admission,
       FailureState failure,
       SnapshotRegistry snapshots,
       DroppedKeyspaces shutKeyspaces,
       long lastSequence) {
-    this.log = log;
-    this.index = index;
+    this.logTail = logTail;
+    this.memtables = memtables;
     this.admission = admission;
     this.failure = failure;
     this.snapshots = snapshots;
@@ -117,7 +117,7 @@ public final class CommitPipeline {
       try {
         gather(request);
         if (request.sync) {
-          awaitCompanions(request);
+          awaitLastGroup(request);
         }
         if (checkCondition(request)) {
           commitGroup(group);
@@ -154,7 +154,7 @@ public final class CommitPipeline {
     // A request that must not wait leads a group of its own.
     boolean mayWait = group.size() > 1 || group.get(0).mayWait;
     if (mayWait) {
-      runDuty();
+      runPendingRecovery();
     }
     long logBytes = 0;
     long indexBytes = 0;
@@ -174,7 +174,7 @@ public final class CommitPipeline {
     }
     admission.decide(logBytes, indexBytes, records);
     boolean waits = admission.waits();
-    if (!mayWait && (waits || duty != null)) {
+    if (!mayWait && (waits || pendingRecovery != null)) {
       group.get(0).leave();
       return;
     }
@@ -183,10 +183,10 @@ public final class CommitPipeline {
     append(group);
     try {
       if (sync) {
-        log.sync();
+        logTail.sync();
       }
       for (int i = 0; i < group.size(); i++) {
-        index.insert(group.get(i).frame);
+        memtables.insert(group.get(i).frame);
       }
     } catch (RuntimeException e) {
       throw failure.fail(e);
@@ -195,14 +195,14 @@ public final class CommitPipeline {
     commits.addAndGet(group.size());
     snapshots.publish(nextSequence - 1);
     for (int i = 0; i < group.size(); i++) {
-      group.get(i).settle();
+      group.get(i).succeed();
     }
   }
 
   /** Appends and publishes the frames, or leaves nothing of them. */
   private void append(List<WriteRequest> group) {
     try {
-      log.prepare(admission.needsSegment());
+      logTail.prepare(admission.needsSegment());
       boolean published = false;
       try {
         for (int i = 0; i < group.size(); i++) {
@@ -211,13 +211,13 @@ public final class CommitPipeline {
           // numbers.
           long first = nextSequence;
           nextSequence += frame.recordCount();
-          log.append(frame, first, /* alone= */ group.size() == 1);
+          logTail.append(frame, first, /* alone= */ group.size() == 1);
         }
-        log.publish();
+        logTail.publish();
         published = true;
       } finally {
         if (!published) {
-          log.abort();
+          logTail.abort();
         }
       }
     } catch (IOException e) {
@@ -242,7 +242,7 @@ public final class CommitPipeline {
       }
       queue.add(request);
     }
-    return request.awaitTurn(request.sync || held ? 0 : LOOKS);
+    return request.awaitTurn(request.sync || held ? 0 : SPINS);
   }
 
   /**
@@ -285,10 +285,10 @@ public final class CommitPipeline {
    * Waits a small part of a sync for the previous group's writers, or two halves of the writers
    * would alternate, each waiting for the other's sync. A lone writer never waits.
    */
-  private void awaitCompanions(WriteRequest first) {
-    int expected = Math.min(companions + first.group.size() - 1, COMPANIONS_MAX);
-    for (int i = 0; i < COMPANION_WAITS && first.group.size() < expected; i++) {
-      Uninterruptibles.pause(COMPANION_WAIT_NANOS);
+  private void awaitLastGroup(WriteRequest first) {
+    int expected = Math.min(lastGroupSize + first.group.size() - 1, AWAITED_MAX);
+    for (int i = 0; i < GROUP_WAITS && first.group.size() < expected; i++) {
+      Uninterruptibles.pause(GROUP_WAIT_NANOS);
       gather(first);
     }
   }
@@ -330,7 +330,7 @@ public final class CommitPipeline {
       group.get(i).complete();
     }
     // An empty group says nothing about the number of writers.
-    companions = group.isEmpty() ? companions : group.size();
+    lastGroupSize = group.isEmpty() ? lastGroupSize : group.size();
     group.clear();
   }
 
@@ -403,27 +403,27 @@ public final class CommitPipeline {
    * Publishes what was installed outside the pipeline; later writes get higher numbers. Call within
    * {@link #exclusively}.
    */
-  public void passOver(long sequence, long payloadBytes) {
+  public void publishInstalled(long sequence, long payloadBytes) {
     nextSequence = sequence + 1;
     userBytes.addAndGet(payloadBytes);
     snapshots.publish(sequence);
   }
 
-  /** Sets work that must succeed before any write. Call within {@link #exclusively}. */
-  public void firstOfAll(Runnable work) {
-    duty = work;
+  /** Sets what must succeed before any write. Call within {@link #exclusively}. */
+  public void requireFirst(Runnable recovery) {
+    pendingRecovery = recovery;
   }
 
   /** Runs the pending recovery action during close. */
-  public void settle() {
-    exclusively(this::runDuty);
+  public void recoverNow() {
+    exclusively(this::runPendingRecovery);
   }
 
-  private void runDuty() {
-    Runnable first = duty;
+  private void runPendingRecovery() {
+    Runnable first = pendingRecovery;
     if (first != null) {
       first.run();
-      duty = null;
+      pendingRecovery = null;
     }
   }
 

@@ -19,8 +19,8 @@ public final class IntervalSyncs {
   private static final int TASKS_MAX = 64;
 
   private final EngineConfig config;
-  private final LogTail appender;
-  private final LogWriter log;
+  private final LogTail logTail;
+  private final LogWriter logWriter;
   private final FailureState failure;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -34,10 +34,10 @@ public final class IntervalSyncs {
 
   private volatile boolean owed;
 
-  public IntervalSyncs(EngineConfig config, LogTail appender, FailureState failure) {
+  public IntervalSyncs(EngineConfig config, LogTail logTail, FailureState failure) {
     this.config = config;
-    this.appender = appender;
-    this.log = appender.writer();
+    this.logTail = logTail;
+    this.logWriter = logTail.logWriter();
     this.failure = failure;
   }
 
@@ -90,11 +90,11 @@ public final class IntervalSyncs {
   }
 
   private void sync() {
-    if (!log.isDirty() || failure.hasFailed()) {
+    if (!logWriter.isDirty() || failure.hasFailed()) {
       return;
     }
     try {
-      appender.sync();
+      logTail.sync();
     } catch (StoreFailedException e) {
       // Every later write reports it.
       return;

@@ -32,30 +32,30 @@ import org.jspecify.annotations.Nullable;
  */
 public final class KeyspaceCatalog {
   private final VersionSet versions;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final FailureState failure;
   private final StoreWrites writes;
   private final DroppedKeyspaces shut;
-  private final LogTail appender;
+  private final LogTail logTail;
   private final ReentrantLock lock = new ReentrantLock();
 
   public KeyspaceCatalog(
       VersionSet versions,
-      CurrentReadState live,
+      CurrentReadState currentState,
       FailureState failure,
       StoreWrites writes,
       DroppedKeyspaces shut,
-      LogTail appender) {
+      LogTail logTail) {
     this.versions = versions;
-    this.live = live;
+    this.currentState = currentState;
     this.failure = failure;
     this.writes = writes;
     this.shut = shut;
-    this.appender = appender;
+    this.logTail = logTail;
   }
 
   public List<String> names() {
-    live.get();
+    currentState.get();
     List<String> names = new ArrayList<>();
     versions
         .current()
@@ -99,7 +99,7 @@ public final class KeyspaceCatalog {
   /** The keyspaces' ids; creates those absent with one edit. */
   public List<Integer> openAll(List<String> names) {
     names.forEach(KeyspaceCatalog::checkName);
-    live.get();
+    currentState.get();
     List<Integer> present = present(names);
     return present == null
         ? writes.maintain("cannot create a keyspace", () -> create(names))
@@ -142,7 +142,7 @@ public final class KeyspaceCatalog {
 
   /** The delete was synced, so a log that ends before it is damaged. */
   private void removeName(int id) {
-    apply(new VersionEdit().dropKeyspace(id).syncedLog(appender.durable()));
+    apply(new VersionEdit().dropKeyspace(id).syncedLog(logTail.durable()));
   }
 
   private void empty(int id) {
@@ -177,7 +177,7 @@ public final class KeyspaceCatalog {
 
   /** Throws if the store is closed or the keyspace was dropped. */
   public void requirePresent(int id) {
-    live.get();
+    currentState.get();
     if (shut.contains(id)) {
       throw dropped();
     }
@@ -188,7 +188,7 @@ public final class KeyspaceCatalog {
    * sequence}.
    */
   public void requirePresentAt(int id, long sequence) {
-    live.get();
+    currentState.get();
     if (shut.contains(id, sequence)) {
       throw dropped();
     }
@@ -246,7 +246,7 @@ public final class KeyspaceCatalog {
   public void apply(VersionEdit edit) {
     failure.check();
     failure.guard(() -> versions.apply(edit));
-    live.installVersion(null);
+    currentState.installVersion(null);
   }
 
   private static void checkName(String name) {

@@ -45,10 +45,10 @@ public final class LogTail implements FlushLog {
   /** Each new segment costs three syncs. */
   private static final long SEGMENT_BYTES_MIN = 32 << 20;
 
-  private final LogWriter writer;
+  private final LogWriter logWriter;
   private final SegmentDirectory directory;
   private final VersionSet versions;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final FailureState failure;
   private final Scheduler scheduler;
   private final long segmentBytesMax;
@@ -82,13 +82,13 @@ public final class LogTail implements FlushLog {
 
   public LogTail(
       EngineConfig config,
-      LogWriter writer,
+      LogWriter logWriter,
       SegmentDirectory directory,
       VersionSet versions,
-      CurrentReadState live,
+      CurrentReadState currentState,
       FailureState failure) {
-    this.live = live;
-    this.writer = writer;
+    this.currentState = currentState;
+    this.logWriter = logWriter;
     this.directory = directory;
     this.versions = versions;
     this.failure = failure;
@@ -99,8 +99,8 @@ public final class LogTail implements FlushLog {
     this.retainedPart = config.reclaim().goal().retainedPart();
   }
 
-  LogWriter writer() {
-    return writer;
+  LogWriter logWriter() {
+    return logWriter;
   }
 
   /** Throws if the store has failed. */
@@ -113,7 +113,7 @@ public final class LogTail implements FlushLog {
     lock.lock();
     try {
       if (empty != null) {
-        writer.resumeEmpty(empty);
+        logWriter.resumeEmpty(empty);
         spare = empty;
       }
     } finally {
@@ -130,7 +130,7 @@ public final class LogTail implements FlushLog {
     if (newSegment) {
       startSegment();
     }
-    writer.begin();
+    logWriter.begin();
   }
 
   /**
@@ -144,16 +144,16 @@ public final class LogTail implements FlushLog {
 
   /** Whether a group of this length needs a new segment, which may take syncs. */
   boolean needsSegment(long bytes, long segmentBytes) {
-    return writer.needsNewSegment(bytes, segmentBytes);
+    return logWriter.needsNewSegment(bytes, segmentBytes);
   }
 
   public void append(Frame frame, long firstSequence, boolean alone) throws IOException {
-    writer.append(frame, firstSequence, alone);
+    logWriter.append(frame, firstSequence, alone);
   }
 
   public void publish() throws IOException {
-    writer.publish();
-    Segment active = writer.active();
+    logWriter.publish();
+    Segment active = logWriter.active();
     if (active != null && active.publishedEnd() >= spareFromBytes) {
       spareNeeded(active);
     }
@@ -163,13 +163,13 @@ public final class LogTail implements FlushLog {
   /** Everything before this position is durable. */
   @Override
   public LogPosition durable() {
-    return writer.durable();
+    return logWriter.durable();
   }
 
   /** Discards the group. Fails the store if recovery might find its remains. */
   public void abort() {
     try {
-      writer.abort();
+      logWriter.abort();
     } catch (IOException e) {
       throw failure.fail(e);
     }
@@ -179,7 +179,7 @@ public final class LogTail implements FlushLog {
   @Override
   public void sync() {
     try {
-      writer.sync();
+      logWriter.sync();
     } catch (IOException e) {
       throw failure.fail(e);
     }
@@ -187,7 +187,7 @@ public final class LogTail implements FlushLog {
 
   /** Seals the active segment if remains at its end could not be cut. */
   public void leaveRemains() {
-    if (writer.isAbandoned()) {
+    if (logWriter.isAbandoned()) {
       roll();
     }
   }
@@ -238,15 +238,15 @@ public final class LogTail implements FlushLog {
     sync();
     VersionEdit edit =
         new VersionEdit()
-            .sealSegment(active.id(), active.publishedEnd(), writer.lastSequence())
+            .sealSegment(active.id(), active.publishedEnd(), logWriter.lastSequence())
             .replayFrom(new LogPosition(active.id() + 1, 0));
     if (dead) {
       edit.removeSegment(active.id());
     }
     applySealingActive(edit);
     try {
-      writer.detach();
-      live.installVersion(null);
+      logWriter.detach();
+      currentState.installVersion(null);
     } catch (RuntimeException | Error e) {
       // Later writes to the ended segment would be lost.
       throw failure.fail(e);
@@ -262,7 +262,7 @@ public final class LogTail implements FlushLog {
     } finally {
       if (!applied) {
         // The edit may be durable despite the error.
-        writer.abandonActive();
+        logWriter.abandonActive();
       }
     }
   }
@@ -285,7 +285,7 @@ public final class LogTail implements FlushLog {
   public void dropSpare() {
     lock.lock();
     try {
-      boolean isEndKnown = writer.active() == null || !writer.isAbandoned();
+      boolean isEndKnown = logWriter.active() == null || !logWriter.isAbandoned();
       if (spare != null && isEndKnown) {
         leaving = spare;
         spare = null;
@@ -302,7 +302,7 @@ public final class LogTail implements FlushLog {
     if (unused != null) {
       failure.guard(() -> versions.apply(new VersionEdit().removeSegment(unused.id())));
       leaving = null;
-      live.installVersion(null);
+      currentState.installVersion(null);
     }
   }
 
@@ -315,17 +315,18 @@ public final class LogTail implements FlushLog {
         next = create();
         spare = next;
       }
-      Segment last = writer.active();
-      if (last != null && writer.isAbandoned()) {
+      Segment last = logWriter.active();
+      if (last != null && logWriter.isAbandoned()) {
         // No end marker fits behind the remains; the manifest has the end.
         applySealingActive(
-            new VersionEdit().sealSegment(last.id(), last.publishedEnd(), writer.lastSequence()));
+            new VersionEdit()
+                .sealSegment(last.id(), last.publishedEnd(), logWriter.lastSequence()));
       } else if (last != null) {
-        writer.endSegment();
+        logWriter.endSegment();
         ended.add(last);
       }
       spare = null;
-      writer.switchTo(next);
+      logWriter.switchTo(next);
     } catch (Error e) {
       // The switch is incomplete: neither segment may be appended to.
       throw failure.fail(e);
@@ -354,12 +355,12 @@ public final class LogTail implements FlushLog {
   }
 
   private boolean isSyncDue() {
-    return writer.unsyncedBytes() >= syncFromBytes && live.get().memtables.size() > 1;
+    return logWriter.unsyncedBytes() >= syncFromBytes && currentState.get().memtables.size() > 1;
   }
 
   private void syncBehind() {
     try {
-      while (live.isOpen() && isSyncDue()) {
+      while (currentState.isOpen() && isSyncDue()) {
         sync();
       }
     } catch (RuntimeException e) {
@@ -367,7 +368,7 @@ public final class LogTail implements FlushLog {
       return;
     }
     syncScheduled.set(false);
-    if (live.isOpen()) {
+    if (currentState.isOpen()) {
       // A concurrent publish saw the flag and scheduled nothing.
       syncNeeded();
     }
@@ -377,8 +378,8 @@ public final class LogTail implements FlushLog {
     spareScheduled.set(false);
     lock.lock();
     try {
-      boolean needed = spare == null && writer.active() != null && !closing;
-      if (needed && live.isOpen() && !failure.hasFailed()) {
+      boolean needed = spare == null && logWriter.active() != null && !closing;
+      if (needed && currentState.isOpen() && !failure.hasFailed()) {
         removeLeaving();
         spare = create();
       }
@@ -392,7 +393,7 @@ public final class LogTail implements FlushLog {
 
   @GuardedBy("lock")
   private Segment create() throws IOException {
-    Segment created = writer.createSegment(versions.newSegmentId());
+    Segment created = logWriter.createSegment(versions.newSegmentId());
     boolean inManifest = false;
     try {
       syncCreated(created);
@@ -406,7 +407,7 @@ public final class LogTail implements FlushLog {
     try {
       directory.add(created);
       // Cursors must pin a version that contains this segment.
-      live.installVersion(null);
+      currentState.installVersion(null);
     } catch (RuntimeException | Error e) {
       // A log continued without this segment would have a gap.
       throw failure.fail(e);
@@ -416,7 +417,7 @@ public final class LogTail implements FlushLog {
 
   private void syncCreated(Segment created) {
     try {
-      writer.syncCreated(created);
+      logWriter.syncCreated(created);
     } catch (IOException e) {
       throw failure.fail(e);
     }

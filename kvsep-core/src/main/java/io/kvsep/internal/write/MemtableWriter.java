@@ -30,8 +30,8 @@ public final class MemtableWriter implements AutoCloseable {
     GIVE_UP
   }
 
-  private final CurrentReadState live;
-  private final LogWriter log;
+  private final CurrentReadState currentState;
+  private final LogWriter logWriter;
   private final SegmentDirectory directory;
   private final MemoryLedger ledger;
   private final EngineConfig.Shape shape;
@@ -46,20 +46,20 @@ public final class MemtableWriter implements AutoCloseable {
 
   public MemtableWriter(
       EngineConfig config,
-      CurrentReadState live,
-      LogWriter log,
+      CurrentReadState currentState,
+      LogWriter logWriter,
       SegmentDirectory directory,
       MemoryLedger ledger,
       CompactionScheduler background) {
-    this.live = live;
-    this.log = log;
+    this.currentState = currentState;
+    this.logWriter = logWriter;
     this.directory = directory;
     this.ledger = ledger;
     this.shape = config.shape();
     this.random = config.host().random();
     this.background = background;
     this.readOnly = config.mode().readOnly();
-    this.stalls = new WriteStalls(config, live);
+    this.stalls = new WriteStalls(config, currentState);
     this.entries = new FrameEntryReader(ledger, config.values().inlineBytesMax());
   }
 
@@ -73,7 +73,7 @@ public final class MemtableWriter implements AutoCloseable {
 
   /** Starts a memtable for the next group, which is refused if that fails. */
   void startMemtable() {
-    switchMemtable(log.end());
+    switchMemtable(logWriter.end());
   }
 
   /** Hands the active memtable to the flush and starts a new one. */
@@ -83,8 +83,8 @@ public final class MemtableWriter implements AutoCloseable {
 
   /** Starts a memtable, unless the active one is empty. */
   void sealActive() {
-    if (!live.get().active().isEmpty()) {
-      switchMemtable(log.end());
+    if (!currentState.get().active().isEmpty()) {
+      switchMemtable(logWriter.end());
     }
   }
 
@@ -119,8 +119,8 @@ public final class MemtableWriter implements AutoCloseable {
   /** A frame may fill several memtables; it is replayed whole until all are flushed. */
   private void insertAll(FrameEntryReader source, WhenStuck whenStuck) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
-      while (!live.get().active().insert(entry, splice)) {
-        if (live.get().active().isEmpty()) {
+      while (!currentState.get().active().insert(entry, splice)) {
+        if (currentState.get().active().isEmpty()) {
           throw new IllegalStateException("an entry is longer than a memtable");
         }
         switchMemtable(source.frameStart(), whenStuck);
@@ -133,7 +133,7 @@ public final class MemtableWriter implements AutoCloseable {
   }
 
   private Memtable newMemtable(LogPosition logStart) {
-    Memtable before = live.get().active();
+    Memtable before = currentState.get().active();
     return new Memtable(ledger, shape.memtables().bytes(), logStart, random.nextLong(), before);
   }
 
@@ -143,14 +143,14 @@ public final class MemtableWriter implements AutoCloseable {
    */
   private void switchMemtable(LogPosition logStart, WhenStuck whenStuck) {
     if (readOnly) {
-      live.addMemtable(newMemtable(logStart));
+      currentState.addMemtable(newMemtable(logStart));
       return;
     }
     background.flushNeeded();
-    if (live.get().memtables.size() >= shape.memtables().countMax()) {
+    if (currentState.get().memtables.size() >= shape.memtables().countMax()) {
       awaitFlush(whenStuck);
     }
-    live.addMemtable(newMemtable(logStart));
+    currentState.addMemtable(newMemtable(logStart));
     coveredLogBytes = 0;
     background.flushNeeded();
   }
@@ -163,10 +163,10 @@ public final class MemtableWriter implements AutoCloseable {
   private void awaitFlush(WhenStuck whenStuck) {
     stalls.begin();
     try {
-      live.prepareFlushes();
+      currentState.prepareFlushes();
       Throwable tried = null;
-      long seen = live.changes();
-      while (live.get().memtables.size() >= shape.memtables().countMax()) {
+      long seen = currentState.changes();
+      while (currentState.get().memtables.size() >= shape.memtables().countMax()) {
         background.check();
         Throwable error = background.flushError();
         if (whenStuck == WhenStuck.WAIT && error != null && mayExceed()) {
@@ -182,8 +182,8 @@ public final class MemtableWriter implements AutoCloseable {
         if (whenStuck != WhenStuck.WAIT && error != null) {
           throw new StorageException("memtables cannot be written out", error);
         }
-        live.awaitChange(seen);
-        seen = live.changes();
+        currentState.awaitChange(seen);
+        seen = currentState.changes();
       }
     } finally {
       stalls.end(WriteStalls.Cause.MEMTABLES_FULL, 0);
@@ -191,6 +191,6 @@ public final class MemtableWriter implements AutoCloseable {
   }
 
   private boolean mayExceed() {
-    return closing || live.get().memtables.size() == shape.memtables().countMax();
+    return closing || currentState.get().memtables.size() == shape.memtables().countMax();
   }
 }

@@ -32,12 +32,12 @@ public final class SegmentRotation implements ActiveSegment {
   private static final int TRICKLE_PARTS = 64;
 
   private final CommitPipeline pipeline;
-  private final LogWriter log;
-  private final LogTail appender;
-  private final MemtableWriter index;
+  private final LogWriter logWriter;
+  private final LogTail logTail;
+  private final MemtableWriter memtables;
   private final VersionSet versions;
   private final LogSpace space;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final boolean retains;
 
   // Accessed only by the timer.
@@ -50,19 +50,19 @@ public final class SegmentRotation implements ActiveSegment {
   public SegmentRotation(
       EngineConfig config,
       CommitPipeline pipeline,
-      LogTail appender,
-      MemtableWriter index,
+      LogTail logTail,
+      MemtableWriter memtables,
       VersionSet versions,
       LogSpace space,
-      CurrentReadState live) {
+      CurrentReadState currentState) {
     this.pipeline = pipeline;
-    this.log = appender.writer();
-    this.appender = appender;
-    this.index = index;
+    this.logWriter = logTail.logWriter();
+    this.logTail = logTail;
+    this.memtables = memtables;
     this.versions = versions;
     this.space = space;
-    this.live = live;
-    this.recent = new WriteRateWindow(log::bytesWritten);
+    this.currentState = currentState;
+    this.recent = new WriteRateWindow(logWriter::bytesWritten);
     this.retains = config.reclaim().goal().retainedBytes() > 0;
   }
 
@@ -93,15 +93,17 @@ public final class SegmentRotation implements ActiveSegment {
     pipeline.tryExclusively(
         () -> {
           // A second memtable: a flush is running or has failed.
-          if (live.isOpen() && live.get().memtables.size() == 1 && !live.get().active().isEmpty()) {
-            index.switchMemtable(log.end());
+          if (currentState.isOpen()
+              && currentState.get().memtables.size() == 1
+              && !currentState.get().active().isEmpty()) {
+            memtables.switchMemtable(logWriter.end());
           }
         });
   }
 
   @Override
   public long garbageBytes() {
-    Segment active = log.active();
+    Segment active = logWriter.active();
     return active == null ? 0 : garbageIn(active);
   }
 
@@ -115,10 +117,10 @@ public final class SegmentRotation implements ActiveSegment {
     }
     pipeline.exclusively(
         () -> {
-          Segment active = log.active();
+          Segment active = logWriter.active();
           if (active != null && isFlushed() && versions.current().liveBytes(active.id()) == 0) {
-            appender.detach(active, /* dead= */ true);
-            appender.dropSpare();
+            logTail.detach(active, /* dead= */ true);
+            logTail.dropSpare();
           }
         });
   }
@@ -132,11 +134,11 @@ public final class SegmentRotation implements ActiveSegment {
   public void sealWithLive(long liveBytesMin) {
     pipeline.exclusively(
         () -> {
-          Segment active = log.active();
+          Segment active = logWriter.active();
           if (active != null
               && isFlushed()
               && versions.current().liveBytes(active.id()) >= liveBytesMin) {
-            appender.detach(active, /* dead= */ false);
+            logTail.detach(active, /* dead= */ false);
           }
         });
   }
@@ -148,17 +150,17 @@ public final class SegmentRotation implements ActiveSegment {
 
   /** Writes everything committed before the call to tables. */
   public void flushAll() {
-    if (live.get().memtables.size() > 1) {
+    if (currentState.get().memtables.size() > 1) {
       // Before the switch, which may otherwise have to wait for a background flush.
-      index.flushSealed();
+      memtables.flushSealed();
     }
     pipeline.exclusively(
         () -> {
           // A failed store may have inserted half a frame, at which the log ends.
-          appender.check();
-          index.sealActive();
+          logTail.check();
+          memtables.sealActive();
         });
-    index.flushSealed();
+    memtables.flushSealed();
   }
 
   /**
@@ -171,38 +173,38 @@ public final class SegmentRotation implements ActiveSegment {
     AtomicReference<@Nullable Version> held = new AtomicReference<>();
     pipeline.exclusively(
         () -> {
-          appender.check();
-          index.sealActive();
-          index.flushSealed();
-          Segment active = log.active();
-          if (active != null && log.holdsFrames() && isFlushed()) {
-            appender.detach(active, /* dead= */ false);
-          } else if (log.holdsFrames()) {
-            appender.roll();
+          logTail.check();
+          memtables.sealActive();
+          memtables.flushSealed();
+          Segment active = logWriter.active();
+          if (active != null && logWriter.holdsFrames() && isFlushed()) {
+            logTail.detach(active, /* dead= */ false);
+          } else if (logWriter.holdsFrames()) {
+            logTail.roll();
           }
-          appender.sealEnded();
+          logTail.sealEnded();
           held.set(versions.retainCurrent());
         });
     return Objects.requireNonNull(held.get());
   }
 
   private void seal(long garbageBytesMin) {
-    Segment active = log.active();
+    Segment active = logWriter.active();
     if (active == null || garbageIn(active) < garbageBytesMin) {
       return;
     }
     if (isFlushed()) {
-      appender.detach(active, /* dead= */ false);
+      logTail.detach(active, /* dead= */ false);
     } else {
       // Rewritable once the memtable that began in it is flushed.
-      appender.roll();
+      logTail.roll();
     }
   }
 
   private boolean isFlushed() {
-    return live.get().memtables.size() == 1
-        && live.get().active().isEmpty()
-        && versions.current().replayFrom().equals(log.end());
+    return currentState.get().memtables.size() == 1
+        && currentState.get().active().isEmpty()
+        && versions.current().replayFrom().equals(logWriter.end());
   }
 
   private long garbageIn(Segment active) {

@@ -55,7 +55,7 @@ public final class WriteRequest implements SlotContext {
   private @Nullable Throwable error;
 
   /** Whether the outcome is known, unless it is an error. */
-  private boolean settled;
+  private boolean decided;
 
   private volatile State state = State.WAITING;
   private @Nullable Thread writer;
@@ -76,7 +76,7 @@ public final class WriteRequest implements SlotContext {
     condition = null;
     applied = true;
     error = null;
-    settled = false;
+    decided = false;
     state = State.WAITING;
     writer = Thread.currentThread();
   }
@@ -84,10 +84,10 @@ public final class WriteRequest implements SlotContext {
   /**
    * Waits until the write is committed or this thread is to lead; returns whether to lead.
    *
-   * @param looks spins before parking
+   * @param spins before parking
    */
-  boolean awaitTurn(int looks) {
-    for (int i = 0; i < looks && state == State.WAITING; i++) {
+  boolean awaitTurn(int spins) {
+    for (int i = 0; i < spins && state == State.WAITING; i++) {
       Thread.onSpinWait();
     }
     boolean interrupted = false;
@@ -135,14 +135,14 @@ public final class WriteRequest implements SlotContext {
   }
 
   /** Marks the write committed. */
-  void settle() {
-    settled = true;
+  void succeed() {
+    decided = true;
   }
 
   /** Marks the write skipped, which is no error. */
   void leave() {
     applied = false;
-    settled = true;
+    decided = true;
   }
 
   /** Number of the last record; valid once committed. A frame's numbers are consecutive. */
@@ -158,7 +158,7 @@ public final class WriteRequest implements SlotContext {
     if (error instanceof Error thrown) {
       throw thrown;
     }
-    if (!settled) {
+    if (!decided) {
       throw failure.fail(new IllegalStateException("a write was left half way"));
     }
   }

@@ -24,7 +24,7 @@ public final class WriteStalls {
     }
   }
 
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final Ticker ticker;
   private final String store;
   private final AtomicLong count = new AtomicLong();
@@ -34,8 +34,8 @@ public final class WriteStalls {
   private long startNanos;
   private @Nullable WriteStallEvent event;
 
-  WriteStalls(EngineConfig config, CurrentReadState live) {
-    this.live = live;
+  WriteStalls(EngineConfig config, CurrentReadState currentState) {
+    this.currentState = currentState;
     this.ticker = config.ticker();
     this.store = config.storage().location();
   }
@@ -44,9 +44,9 @@ public final class WriteStalls {
     startNanos = ticker.nanos();
     WriteStallEvent begun = FlightEvents.beginWriteStall();
     if (begun != null) {
-      ReadState view = live.get();
-      begun.memtables = view.memtables.size();
-      begun.levelZeroTables = view.version.tables(0).length;
+      ReadState readState = currentState.get();
+      begun.memtables = readState.memtables.size();
+      begun.levelZeroTables = readState.version.tables(0).length;
     }
     event = begun;
   }

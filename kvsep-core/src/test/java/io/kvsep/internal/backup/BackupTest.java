@@ -55,12 +55,12 @@ final class BackupTest {
 
   private static Backup backup(StorageEngine engine, long since) {
     ByteArrayOutputStream output = new ByteArrayOutputStream();
-    long until = engine.copies().backup(output, since);
+    long until = engine.backups().backup(output, since);
     return new Backup(output.toByteArray(), until);
   }
 
   private static long restore(StorageEngine engine, byte[] backup) {
-    return engine.copies().restore(new ByteArrayInputStream(backup));
+    return engine.backups().restore(new ByteArrayInputStream(backup));
   }
 
   private static void put(StorageEngine engine, String key, byte[] value) {
@@ -335,7 +335,7 @@ final class BackupTest {
           backup = backup(source, backup.until());
         }
         InputStream slow = whileRead(backup, () -> put(target, "mine", new byte[] {7}));
-        assertThrows(IncompatibleFormatException.class, () -> target.copies().restore(slow));
+        assertThrows(IncompatibleFormatException.class, () -> target.backups().restore(slow));
         assertArrayEquals(new byte[] {7}, get(target, "mine"));
       }
     }
@@ -374,9 +374,9 @@ final class BackupTest {
       both.write(second.bytes());
       ByteArrayInputStream stream = new ByteArrayInputStream(both.toByteArray());
 
-      assertEquals(first.until(), target.copies().restore(stream));
+      assertEquals(first.until(), target.backups().restore(stream));
       assertNull(get(target, "b"));
-      assertEquals(second.until(), target.copies().restore(stream));
+      assertEquals(second.until(), target.backups().restore(stream));
       assertEquals(0, stream.available());
       assertArrayEquals(new byte[] {2}, get(target, "b"));
     }
@@ -519,7 +519,7 @@ final class BackupTest {
             }
           };
 
-      assertThrows(StorageException.class, () -> source.copies().backup(full, 0));
+      assertThrows(StorageException.class, () -> source.backups().backup(full, 0));
       put(source, "b", new byte[3]);
       assertTrue(backup(source, 0).until() > 0);
     }

@@ -73,7 +73,7 @@ final class CheckpointCrashTest {
           Step.BATCH_SYNCED);
 
   private static boolean checkpoint(TrackedStore store) {
-    return store.maintain(engine -> engine.copies().checkpoint(Path.of(NAME)));
+    return store.maintain(engine -> engine.backups().checkpoint(Path.of(NAME)));
   }
 
   /** A store that is checkpointed. */

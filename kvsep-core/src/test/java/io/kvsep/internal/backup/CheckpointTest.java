@@ -72,7 +72,7 @@ final class CheckpointTest {
             assertTrue(store.run(STEPS.get(random.nextInt(STEPS.size()))));
             if (random.nextInt(10) == 0) {
               Path target = Path.of("copy-" + expected.size());
-              assertTrue(store.maintain(engine -> engine.copies().checkpoint(target)));
+              assertTrue(store.maintain(engine -> engine.backups().checkpoint(target)));
               expected.add(Found.in(store.engine()));
               if (random.nextBoolean()) {
                 live(storage, target.toString(), expected.get(expected.size() - 1));
@@ -125,11 +125,11 @@ final class CheckpointTest {
     CrashableStorage storage = new CrashableStorage();
     try (StorageEngine engine = open(storage)) {
       engine.writes().put(0, new byte[] {1}, new byte[] {2}, 0);
-      engine.copies().checkpoint(Path.of("copy"));
+      engine.backups().checkpoint(Path.of("copy"));
       engine.writes().put(0, new byte[] {1}, new byte[] {3}, 0);
       storage.clearTrace();
       StorageException refused =
-          assertThrows(StorageException.class, () -> engine.copies().checkpoint(Path.of("copy")));
+          assertThrows(StorageException.class, () -> engine.backups().checkpoint(Path.of("copy")));
 
       assertTrue(refused.getCause() instanceof FileAlreadyExistsException);
       assertEquals(List.of(), storage.trace());
@@ -147,7 +147,7 @@ final class CheckpointTest {
       engine.writes().put(0, new byte[] {1}, new byte[] {3}, 0);
       long used = storage.usedBytes();
       storage.clearTrace();
-      engine.copies().checkpoint(Path.of("copy"));
+      engine.backups().checkpoint(Path.of("copy"));
 
       assertTrue(storage.usedBytes() - used < 4_000, "more than a table and manifests was written");
       assertEquals(
@@ -164,9 +164,9 @@ final class CheckpointTest {
     CrashableStorage storage = new CrashableStorage();
     try (StorageEngine engine = open(storage)) {
       engine.writes().put(0, new byte[] {1}, new byte[] {2}, 0);
-      engine.copies().checkpoint(Path.of("first"));
+      engine.backups().checkpoint(Path.of("first"));
       int segments = engine.stats().logSegments();
-      engine.copies().checkpoint(Path.of("second"));
+      engine.backups().checkpoint(Path.of("second"));
 
       assertEquals(segments, engine.stats().logSegments());
     }
@@ -179,7 +179,8 @@ final class CheckpointTest {
     CrashableStorage left = storage.crashKeepingAll();
     EngineConfig config = Engines.config(left, new ManualScheduler(3, 2));
     try (StorageEngine engine = StorageEngine.open(ConfigDraft.of(config).readOnly(true).build())) {
-      assertThrows(ReadOnlyStoreException.class, () -> engine.copies().checkpoint(Path.of("copy")));
+      assertThrows(
+          ReadOnlyStoreException.class, () -> engine.backups().checkpoint(Path.of("copy")));
       assertEquals(List.of(), left.directories());
     }
   }
@@ -210,7 +211,7 @@ final class CheckpointTest {
         for (int i = 0; i < writers; i++) {
           done[i] = acknowledged.get(i);
         }
-        engine.copies().checkpoint(Path.of("copy-" + before.size()));
+        engine.backups().checkpoint(Path.of("copy-" + before.size()));
         before.add(done);
         awaitCommits(acknowledged, 200L * before.size());
       }

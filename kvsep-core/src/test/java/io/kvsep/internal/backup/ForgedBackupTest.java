@@ -62,7 +62,7 @@ final class ForgedBackupTest {
   }
 
   private static void restore(StorageEngine engine, byte[] backup) {
-    engine.copies().restore(new ByteArrayInputStream(backup));
+    engine.backups().restore(new ByteArrayInputStream(backup));
   }
 
   private static byte[] stored(int keyspace, String key) {

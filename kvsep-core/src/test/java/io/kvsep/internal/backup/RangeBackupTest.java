@@ -48,12 +48,12 @@ final class RangeBackupTest {
 
   private byte[] backup(long since) {
     ByteArrayOutputStream output = new ByteArrayOutputStream();
-    source.copies().backup(output, since);
+    source.backups().backup(output, since);
     return output.toByteArray();
   }
 
   private long restore(byte[] backup) {
-    return target.copies().restore(new ByteArrayInputStream(backup));
+    return target.backups().restore(new ByteArrayInputStream(backup));
   }
 
   /** The records, keys in hexadecimal. */
@@ -129,7 +129,7 @@ final class RangeBackupTest {
 
     restore(output.toByteArray());
     ByteArrayOutputStream kept = new ByteArrayOutputStream();
-    target.copies().backup(kept, 1);
+    target.backups().backup(kept, 1);
     assertEquals(List.of("keyspace [1]", "delete 0061"), records(kept.toByteArray()));
   }
 }

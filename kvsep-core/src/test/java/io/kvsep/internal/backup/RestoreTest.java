@@ -45,12 +45,12 @@ final class RestoreTest {
 
   private static Backup backup(StorageEngine engine, long since) {
     ByteArrayOutputStream output = new ByteArrayOutputStream();
-    long until = engine.copies().backup(output, since);
+    long until = engine.backups().backup(output, since);
     return new Backup(output.toByteArray(), until);
   }
 
   private static long restore(StorageEngine engine, Backup backup) {
-    return engine.copies().restore(new ByteArrayInputStream(backup.bytes()));
+    return engine.backups().restore(new ByteArrayInputStream(backup.bytes()));
   }
 
   private static void put(StorageEngine engine, String key, byte[] value) {
@@ -95,7 +95,7 @@ final class RestoreTest {
 
       int refused = 0;
       try {
-        target.copies().restore(first);
+        target.backups().restore(first);
       } catch (IncompatibleFormatException e) {
         refused++;
       }

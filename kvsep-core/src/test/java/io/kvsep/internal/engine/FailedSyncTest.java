@@ -97,12 +97,12 @@ final class FailedSyncTest {
   private static void backsUpWhatIsDurable(StorageEngine engine, StoreFiles.Kind failed) {
     ByteArrayOutputStream output = new ByteArrayOutputStream();
     if (failed == StoreFiles.Kind.SEGMENT) {
-      assertThrows(StoreFailedException.class, () -> engine.copies().backup(output, 0));
+      assertThrows(StoreFailedException.class, () -> engine.backups().backup(output, 0));
       return;
     }
-    assertEquals(engine.reads().visibleSequence(), engine.copies().backup(output, 0));
+    assertEquals(engine.reads().visibleSequence(), engine.backups().backup(output, 0));
     try (StorageEngine copy = Engines.open(new CrashableStorage(), new ManualScheduler(1, 1))) {
-      copy.copies().restore(new ByteArrayInputStream(output.toByteArray()));
+      copy.backups().restore(new ByteArrayInputStream(output.toByteArray()));
       byte[] key = TrackedEngine.key(1);
       assertArrayEquals(
           engine.reads().get(0, key, StoreReads.LATEST),

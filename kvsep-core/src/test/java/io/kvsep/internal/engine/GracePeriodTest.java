@@ -46,12 +46,12 @@ final class GracePeriodTest {
     put(1);
     engine.compact();
     inside = epochs.enter();
-    TableFile table = engine.reads().live().get().version.tables(Version.LEVELS - 1)[0];
+    TableFile table = engine.reads().currentState().get().version.tables(Version.LEVELS - 1)[0];
     String file = StoreFiles.table(table.meta().number());
     table.reader();
     put(2);
     engine.compact();
-    assertNotSame(table, engine.reads().live().get().version.tables(Version.LEVELS - 1)[0]);
+    assertNotSame(table, engine.reads().currentState().get().version.tables(Version.LEVELS - 1)[0]);
     assertTrue(table.isOpen());
     assertTrue(storage.exists(file));
     epochs.exit(inside);
@@ -63,12 +63,12 @@ final class GracePeriodTest {
   @Test
   void aMemtableThatWasFlushed() {
     inside = epochs.enter();
-    Memtable memtable = engine.reads().live().get().active();
+    Memtable memtable = engine.reads().currentState().get().active();
     Region arena = memtable.arena();
     long length = arena.length();
     put(1);
     engine.flush();
-    assertNotSame(memtable, engine.reads().live().get().active());
+    assertNotSame(memtable, engine.reads().currentState().get().active());
     assertEquals(length, arena.length());
     epochs.exit(inside);
     epochs.collect();

@@ -83,7 +83,7 @@ final class PublicationLincheckTest {
     private final Region source = ledger.allocate(MemoryPurpose.READ, 3);
     private final Memtable.Splice splice = new Memtable.Splice();
     private final VersionSet versions;
-    private final CurrentReadState live;
+    private final CurrentReadState currentState;
     private final StoreReads reads;
     private int batches;
 
@@ -98,20 +98,20 @@ final class PublicationLincheckTest {
           VersionSet.create(
               storage, new StoreId(1, 2), ledger, (tables, ids) -> {}, Readers.unbounded());
       ManualScheduler scheduler = new ManualScheduler(1, 1);
-      live = new CurrentReadState(epochs, versions::current, scheduler, new FailureState());
+      currentState = new CurrentReadState(epochs, versions::current, scheduler, new FailureState());
       ValueReader values = new ValueReader(new SegmentDirectory());
       EngineConfig config =
           Engines.config(
               storage, CommitSync.ON_DEMAND, new ManualClock(0), new Random(1), scheduler);
-      reads = new StoreReads(epochs, live, snapshots, values, config, ledger);
-      live.start(List.of(memtable(0)));
+      reads = new StoreReads(epochs, currentState, snapshots, values, config, ledger);
+      currentState.start(List.of(memtable(0)));
     }
 
     @Operation(nonParallelGroup = "writer")
     public int write() {
       batches++;
       insert(FIRST);
-      live.addMemtable(memtable(batches));
+      currentState.addMemtable(memtable(batches));
       insert(SECOND);
       snapshots.publish(batches);
       return batches;
@@ -120,10 +120,10 @@ final class PublicationLincheckTest {
     @Operation(nonParallelGroup = "collector")
     public void collect() {
       long least = snapshots.boundaries()[0];
-      for (SharedMemtable shared : live.get().memtables) {
+      for (SharedMemtable shared : currentState.get().memtables) {
         // It holds the second key of this batch and the first one of the next.
         if (shared.memtable.logStart().segment() + 2 <= least) {
-          live.installVersion(shared.memtable);
+          currentState.installVersion(shared.memtable);
         }
       }
     }
@@ -156,12 +156,12 @@ final class PublicationLincheckTest {
 
     @Operation
     public int readView() {
-      ReadState view = live.retain();
+      ReadState readState = currentState.retain();
       try {
         // Of a memtable that was freed this would be an error.
-        return view.active().arena().getInt(0);
+        return readState.active().arena().getInt(0);
       } finally {
-        view.release();
+        readState.release();
       }
     }
 
@@ -193,13 +193,13 @@ final class PublicationLincheckTest {
       entry.valueRegion = source;
       entry.valueOffset = 2;
       entry.valueLength = 1;
-      if (!live.get().active().insert(entry, splice)) {
+      if (!currentState.get().active().insert(entry, splice)) {
         throw new IllegalStateException("the memtable is full");
       }
     }
 
     private void giveBack() {
-      live.close();
+      currentState.close();
       epochs.drain();
       epochs.free();
       versions.close();

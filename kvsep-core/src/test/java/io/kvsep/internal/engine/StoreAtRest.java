@@ -98,7 +98,7 @@ final class StoreAtRest {
     for (int number = 20; number < 25; number++) {
       commit(engine, fixture, 0, number, 50);
     }
-    engine.copies().checkpoint(Path.of("copy"));
+    engine.backups().checkpoint(Path.of("copy"));
     CrashableStorage copy = storage.detached("copy");
     engine.close();
     return atRest(fixture, copy);

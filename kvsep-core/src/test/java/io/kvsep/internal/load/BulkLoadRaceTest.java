@@ -61,9 +61,9 @@ final class BulkLoadRaceTest {
       }
       return new ForwardingFile(file) {
         @Override
-        public void write(ByteBuffer source, long position) throws IOException {
+        public void write(ByteBuffer source, long offset) throws IOException {
           beforeEdit.run();
-          super.write(source, position);
+          super.write(source, offset);
         }
       };
     }

@@ -83,19 +83,19 @@ final class CursorCloseTest {
             Readers.unbounded());
     Memtable memtable = new Memtable(ledger, 8 << 10, LogPosition.START, 1);
     SharedMemtable shared = new SharedMemtable(memtable, new AtomicLong());
-    ReadState view = new ReadState(List.of(shared), versions.retainCurrent(), 0, epochs);
+    ReadState readState = new ReadState(List.of(shared), versions.retainCurrent(), 0, epochs);
     Source failing = new Source(/* fails= */ true);
     Source sound = new Source(/* fails= */ false);
     MergingIterator merged = new MergingIterator(List.of(failing, sound), ledger);
     VisibleIterator iterator = new VisibleIterator(merged, 1, null, null, ALL, clock, ledger);
     SnapshotCursor cursor =
-        new SnapshotCursor(engine.reads(), view, iterator, new ReadContext(ledger), null, ALL);
+        new SnapshotCursor(engine.reads(), readState, iterator, new ReadContext(ledger), null, ALL);
     assertFalse(cursor.seek(new byte[] {5}));
 
     assertThrows(InternalError.class, cursor::close);
     assertTrue(failing.closed && sound.closed);
     assertEquals(0, epochs.collect());
-    assertFalse(view.tryRetain(), "the view was released");
+    assertFalse(readState.tryRetain(), "the view was released");
     cursor.close();
     epochs.free();
     versions.close();

@@ -210,7 +210,7 @@ final class KnownGapsTest {
     KnownGaps gaps = new KnownGaps();
     try (StorageEngine engine = openLarge();
         PinnedReadState moment = engine.reads().moment()) {
-      MemtableHighWater mark = MemtableHighWater.of(moment.view());
+      MemtableHighWater mark = MemtableHighWater.of(moment.readState());
       for (int i = 0; i < 5_000; i++) {
         gaps.add(new KnownGaps.Gap(key(2 * i), key(2 * i + 1), 30, 1, 0, mark));
         assertTrue(gaps.count() <= 1_024);

@@ -133,7 +133,7 @@ final class LongGetAllTest {
   }
 
   private long memtableBytes() {
-    return engine.reads().live().get().active().memoryBytes();
+    return engine.reads().currentState().get().active().memoryBytes();
   }
 
   private static void requireAll(List<byte @Nullable []> found, int length, int content) {

@@ -52,7 +52,7 @@ final class ReadMomentTest {
   private final MemoryLedger ledger = versions.ledger;
   private final Epochs<ReadContext> epochs = new Epochs<>(() -> new ReadContext(ledger));
   private final ManualScheduler scheduler = new ManualScheduler(1, 1);
-  private final CurrentReadState live =
+  private final CurrentReadState currentState =
       new CurrentReadState(epochs, versions::current, scheduler, new FailureState());
 
   /** Runs once, before a read is told its moment. */
@@ -72,7 +72,7 @@ final class ReadMomentTest {
   private final StoreReads reads =
       new StoreReads(
           epochs,
-          live,
+          currentState,
           snapshots,
           new ValueReader(new SegmentDirectory()),
           Engines.config(versions.storage, scheduler),
@@ -84,12 +84,12 @@ final class ReadMomentTest {
   private byte batches;
 
   ReadMomentTest() {
-    live.start(List.of(memtable()));
+    currentState.start(List.of(memtable()));
   }
 
   @AfterEach
   void everythingIsGivenBack() {
-    live.close();
+    currentState.close();
     epochs.drain();
     epochs.free();
     source.free();
@@ -105,7 +105,7 @@ final class ReadMomentTest {
     batches++;
     insert(FIRST, Tag.DELETE);
     insert(SECOND, Tag.PUT);
-    live.addMemtable(memtable());
+    currentState.addMemtable(memtable());
     insert(FIRST, Tag.PUT);
     snapshots.publish(sequence);
   }
@@ -121,7 +121,7 @@ final class ReadMomentTest {
     entry.valueRegion = source;
     entry.valueOffset = 2;
     entry.valueLength = kind == Tag.PUT ? 1 : 0;
-    assertTrue(live.get().active().insert(entry, splice));
+    assertTrue(currentState.get().active().insert(entry, splice));
   }
 
   /** What is read while the next batch is committed. */
@@ -209,7 +209,7 @@ final class ReadMomentTest {
     Thread closer =
         new Thread(
             () -> {
-              live.close();
+              currentState.close();
               reads.closeCursors();
             });
     beforeMoment =
@@ -233,11 +233,11 @@ final class ReadMomentTest {
     assertEquals(sequence - 1, start.hold().sequence());
     MemtableHighWater mark = start.mark();
     assertNotNull(mark);
-    ReadState view = live.get();
+    ReadState readState = currentState.get();
     assertTrue(
         mark.anySince(
-            view,
-            mark.indexIn(view),
+            readState,
+            mark.indexIn(readState),
             (arena, offset, length, tag) -> Tag.sequence(tag) == sequence));
     reads.releaseSnapshot(start.hold());
   }

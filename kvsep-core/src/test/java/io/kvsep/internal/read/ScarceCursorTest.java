@@ -60,7 +60,7 @@ final class ScarceCursorTest {
     }
     put(TABLES);
     List<TableReader> tables = new ArrayList<>();
-    for (TableFile table : engine.reads().live().get().version.tables(0)) {
+    for (TableFile table : engine.reads().currentState().get().version.tables(0)) {
       tables.add(table.reader());
     }
     assertEquals(TABLES, tables.size());
@@ -69,7 +69,7 @@ final class ScarceCursorTest {
     StoreReads reads =
         new StoreReads(
             engine.reads().epochs(),
-            engine.reads().live(),
+            engine.reads().currentState(),
             snapshots,
             engine.reads().values(),
             config,

@@ -267,7 +267,7 @@ final class VersionSetFaultTest {
     assertEquals(List.of(), problems);
 
     storage.capacityBytes(storage.usedBytes() + 40);
-    set.settle();
+    set.discardFailedEdit();
     set.apply(new VersionEdit().lastSequence(5));
     assertEquals(before, storage.list());
     set.close();

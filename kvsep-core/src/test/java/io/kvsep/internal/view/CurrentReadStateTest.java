@@ -39,7 +39,7 @@ final class CurrentReadStateTest {
     Memtable newer = memtable();
     Memtable older = memtable();
     try (BareVersions versions = new BareVersions()) {
-      CurrentReadState live =
+      CurrentReadState currentState =
           new CurrentReadState(
               epochs,
               () -> {
@@ -50,23 +50,23 @@ final class CurrentReadStateTest {
               },
               new ManualScheduler(1, 1),
               new FailureState());
-      live.start(List.of(newer, older));
-      ReadState before = live.retain();
+      currentState.start(List.of(newer, older));
+      ReadState before = currentState.retain();
       scarce = true;
-      assertThrows(OutOfMemoryError.class, () -> live.installVersion(older));
+      assertThrows(OutOfMemoryError.class, () -> currentState.installVersion(older));
       long bytes = ledger.totalBytes();
-      assertThrows(OutOfMemoryError.class, () -> live.addMemtable(memtable()));
+      assertThrows(OutOfMemoryError.class, () -> currentState.addMemtable(memtable()));
       assertEquals(bytes, ledger.totalBytes(), "it was given back");
-      assertSame(before, live.get());
-      assertEquals(0, live.pinnedMemtableBytes(), "it stays");
+      assertSame(before, currentState.get());
+      assertEquals(0, currentState.pinnedMemtableBytes(), "it stays");
       scarce = false;
-      live.installVersion(older);
-      assertEquals(1, live.get().memtables.size());
-      assertTrue(live.pinnedMemtableBytes() > 0);
-      assertEquals(older.memoryBytes(), live.pinnedMemtableBytes());
+      currentState.installVersion(older);
+      assertEquals(1, currentState.get().memtables.size());
+      assertTrue(currentState.pinnedMemtableBytes() > 0);
+      assertEquals(older.memoryBytes(), currentState.pinnedMemtableBytes());
       before.release();
-      assertEquals(0, live.pinnedMemtableBytes());
-      live.close();
+      assertEquals(0, currentState.pinnedMemtableBytes());
+      currentState.close();
     }
     epochs.free();
     assertEquals(0, ledger.totalBytes());
@@ -75,10 +75,10 @@ final class CurrentReadStateTest {
   @Test
   void whoWaitsIsToldOfEachChangeAndKeepsItsInterrupt() throws Exception {
     try (BareVersions versions = new BareVersions()) {
-      CurrentReadState live =
+      CurrentReadState currentState =
           new CurrentReadState(
               epochs, versions::current, new ManualScheduler(1, 1), new FailureState());
-      live.start(List.of(memtable()));
+      currentState.start(List.of(memtable()));
       AtomicInteger turn = new AtomicInteger();
       ExecutorService threads = Executors.newFixedThreadPool(WAITERS);
       List<Future<Boolean>> waiters = new ArrayList<>();
@@ -92,13 +92,13 @@ final class CurrentReadStateTest {
                     Thread.currentThread().interrupt();
                   }
                   for (int own = waiter; own < TURNS; own += WAITERS) {
-                    long seen = live.changes();
+                    long seen = currentState.changes();
                     while (turn.get() != own) {
-                      live.awaitChange(seen);
-                      seen = live.changes();
+                      currentState.awaitChange(seen);
+                      seen = currentState.changes();
                     }
                     turn.incrementAndGet();
-                    live.signal();
+                    currentState.signal();
                   }
                   return Thread.interrupted() == interrupts;
                 }));
@@ -108,8 +108,8 @@ final class CurrentReadStateTest {
       }
       threads.shutdown();
       assertEquals(TURNS, turn.get());
-      live.awaitChange(live.changes() - 1);
-      live.close();
+      currentState.awaitChange(currentState.changes() - 1);
+      currentState.close();
     }
     epochs.free();
     assertEquals(0, ledger.totalBytes());

@@ -81,6 +81,6 @@ final class ConflictCheckOrderTest {
   }
 
   private Memtable active() {
-    return engine.reads().live().get().active();
+    return engine.reads().currentState().get().active();
   }
 }

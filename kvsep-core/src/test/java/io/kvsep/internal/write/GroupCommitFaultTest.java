@@ -102,7 +102,7 @@ final class GroupCommitFaultTest {
     Outcome outcome = refused(/* cuts= */ true);
     // Its first entry has the first one.
     long numbersUsed = 1 + WRITERS;
-    outcome.engine().copies().checkpoint(Path.of("copy"));
+    outcome.engine().backups().checkpoint(Path.of("copy"));
     CrashableStorage files = outcome.storage().detached("copy");
     try (StorageEngine copy =
         StorageEngine.open(Variant.SEPARATED.config(files, new ManualScheduler(1, 1)))) {

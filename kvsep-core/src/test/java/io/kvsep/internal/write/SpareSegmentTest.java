@@ -184,7 +184,7 @@ final class SpareSegmentTest {
           }
           return false;
         });
-    engine.copies().checkpoint(Path.of("copy"));
+    engine.backups().checkpoint(Path.of("copy"));
     storage.clearFaults();
     CrashableStorage crashed = beforeSync.get(0).crashSyncedOnly();
 

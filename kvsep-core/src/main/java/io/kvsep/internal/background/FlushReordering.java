@@ -51,7 +51,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One flush runs at a time. {@link #bytesWritten} is thread safe.
  */
-public final class FlushOrdering {
+public final class FlushReordering {
   /** A file is worth this part of the log bytes that a memtable may always cover. */
   private static final int LEAST_PARTS = 32;
 
@@ -73,7 +73,7 @@ public final class FlushOrdering {
 
   private final AtomicLong bytesWritten = new AtomicLong();
 
-  public FlushOrdering(
+  public FlushReordering(
       EngineConfig config,
       VersionSet versions,
       SegmentDirectory segments,

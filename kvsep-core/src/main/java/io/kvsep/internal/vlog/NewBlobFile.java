@@ -9,7 +9,7 @@ import java.io.IOException;
  * A blob file under construction. {@link #close} deletes it unless it was {@linkplain #finish
  * finished}. After a failed step only {@link #close} may be called. Not thread safe.
  */
-final class NewLogFile implements AutoCloseable {
+final class NewBlobFile implements AutoCloseable {
   private final Storage storage;
   private final String name;
   private final StorageFile file;
@@ -17,7 +17,7 @@ final class NewLogFile implements AutoCloseable {
   private boolean finished;
   private boolean closed;
 
-  NewLogFile(Storage storage, long fileId) throws IOException {
+  NewBlobFile(Storage storage, long fileId) throws IOException {
     this.storage = storage;
     this.name = StoreFiles.segment(fileId);
     this.file = storage.create(name);

@@ -52,7 +52,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** A store that does not fit into memory has flushes put its values in the order of their keys. */
-final class FlushOrderingTest {
+final class FlushReorderingTest {
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
   private static final int KEYS = 60;
   private static final int VALUE_BYTES = 200;

@@ -24,9 +24,9 @@ import java.util.Set;
  *
  * <p>Thread safe, except for {@link #tick}.
  */
-final class FileDropper {
+final class DeadFiles {
   private final VersionSet versions;
-  private final CurrentReadState live;
+  private final CurrentReadState currentState;
   private final SnapshotRegistry snapshots;
   private final FailureState failure;
   private final RunningCompactions running;
@@ -47,16 +47,16 @@ final class FileDropper {
   /** Whether a warning was given since the last success. */
   private volatile boolean warned;
 
-  FileDropper(
+  DeadFiles(
       VersionSet versions,
-      CurrentReadState live,
+      CurrentReadState currentState,
       SnapshotRegistry snapshots,
       FailureState failure,
       RunningCompactions running,
       FileQuarantine quarantine,
       DeadSegments deadSegments) {
     this.versions = versions;
-    this.live = live;
+    this.currentState = currentState;
     this.snapshots = snapshots;
     this.failure = failure;
     this.running = running;
@@ -124,7 +124,7 @@ final class FileDropper {
           }
         });
     if (dropped[0]) {
-      live.installVersion(null);
+      currentState.installVersion(null);
     }
   }
 
