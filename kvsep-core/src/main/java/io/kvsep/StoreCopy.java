@@ -24,8 +24,7 @@ final class StoreCopy {
     if (Files.notExists(closedStore, LinkOption.NOFOLLOW_LINKS)) {
       throw OpenStore.notFound(closedStore);
     }
-    try (FileStorage source = new FileStorage(closedStore, /* createIfMissing= */ false);
-        StorageLock lock = StoreRepair.lock(source)) {
+    try (FileStorage source = new FileStorage(closedStore, /* createIfMissing= */ false)) {
       Path place = StoreRepair.realPlace(target.toAbsolutePath().normalize());
       if (place.startsWith(closedStore.toRealPath())) {
         throw new IllegalArgumentException(target + " is inside " + closedStore);
@@ -39,8 +38,9 @@ final class StoreCopy {
   }
 
   private static void copy(FileStorage source, Path closedStore, Path target) throws IOException {
-    try {
-      ClosedStoreCopy.run(source, target);
+    boolean isLocked = source.exists(StoreFiles.LOCK);
+    try (StorageLock lock = StoreRepair.lock(source)) {
+      ClosedStoreCopy.run(source, isLocked, target);
     } catch (NoSuchFileException e) {
       if (StoreFiles.CURRENT.equals(e.getFile())) {
         throw OpenStore.notFound(closedStore);

@@ -254,7 +254,7 @@ final class CopyStoreTest {
       List<String> names = source.list();
       List<CrashableStorage> moments = new ArrayList<>();
       source.watch(moments::add);
-      ClosedStoreCopy.run(source, Path.of(NAME));
+      ClosedStoreCopy.run(source, /* isLocked= */ true, Path.of(NAME));
       source.watch(null);
       assertTrue(moments.size() > 10, "moments: " + moments.size());
       moments.add(source.moment());

@@ -66,8 +66,11 @@ public final class FileQuarantine {
   }
 
   Set<TableFile> tablesIn(Version version) {
-    Set<Long> numbers = numbers(StoreFiles.Kind.TABLE);
     Set<TableFile> found = new LinkedHashSet<>();
+    if (files.isEmpty()) {
+      return found;
+    }
+    Set<Long> numbers = numbers(StoreFiles.Kind.TABLE);
     for (int level = 0; level < Version.LEVELS && !numbers.isEmpty(); level++) {
       for (TableFile table : version.tables(level)) {
         if (numbers.contains(table.meta().number())) {

@@ -16,8 +16,8 @@ import java.util.Map;
 
 /**
  * Creates an independent copy of the store at one point in time, on the calling thread. Writers
- * wait only while the log switches to a new segment; everything committed before is then in
- * immutable files, which are linked. Memtables are not flushed: opening the copy replays its log.
+ * wait only while the last entries are flushed and the log switches to a new segment; everything
+ * committed before is then in immutable files, which are linked. Opening the copy replays nothing.
  */
 final class CheckpointJob {
   private final EngineConfig config;

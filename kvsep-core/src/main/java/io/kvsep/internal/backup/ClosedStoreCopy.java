@@ -21,13 +21,19 @@ public final class ClosedStoreCopy {
   /**
    * Creates the copy; after an error {@code target} does not exist.
    *
-   * @param source locked by the caller
+   * @param isLocked whether the caller holds the lock of the source; it holds none if there is no
+   *     lock file
    * @throws java.nio.file.NoSuchFileException if it holds no store
    */
-  public static void run(Storage source, Path target) throws IOException {
+  public static void run(Storage source, boolean isLocked, Path target) throws IOException {
     MemoryLedger ledger = new MemoryLedger();
     Set<String> unchanging = VersionCopy.unchangingFiles(source, ledger);
     try (NewDirectory copy = source.newDirectory(target)) {
+      // Before CURRENT is there, or locking would wait for a former holder. Created at all so that
+      // a
+      // read-only opener of the copy can lock out writers.
+      StorageLock lock = copy.storage().lock(StoreFiles.LOCK, /* shared= */ false);
+      lock.close();
       for (String name : source.list()) {
         boolean isCopied =
             switch (StoreFiles.kindOf(name)) {
@@ -38,9 +44,9 @@ public final class ClosedStoreCopy {
           FileCopy.copy(source, name, copy.storage(), name, length(source, name), ledger, () -> {});
         }
       }
-      // Created now, so that a read-only opener of the copy can lock out writers.
-      StorageLock lock = copy.storage().lock(StoreFiles.LOCK, /* shared= */ false);
-      lock.close();
+      if (!isLocked && source.exists(StoreFiles.LOCK)) {
+        throw new IOException("another process opened the source during the copy");
+      }
       copy.storage().syncDirectory();
       copy.publish();
     }

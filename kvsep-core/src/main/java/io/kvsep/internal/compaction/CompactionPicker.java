@@ -346,8 +346,10 @@ public final class CompactionPicker {
     // Tables that stay hold none of these keys.
     List<TableFile> inputs = overlappingInLevelZero(version, tables[tables.length - 1]);
     boolean small = bytes(inputs) < config.tableBytes() / SMALL_TABLE_FRACTION;
-    List<TableFile> chosen = small ? List.of(tables) : inputs;
-    return plan(version, 0, base, chosen, busy, mayMove && !small && chosen.size() == 1);
+    CompactionPlan all =
+        small ? plan(version, 0, base, List.of(tables), busy, /* mayMove= */ false) : null;
+    boolean moves = mayMove && !small && inputs.size() == 1;
+    return all == null ? plan(version, 0, base, inputs, busy, moves) : all;
   }
 
   /** A table of level 0 and all that it overlaps there, transitively. */

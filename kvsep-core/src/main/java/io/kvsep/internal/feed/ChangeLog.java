@@ -31,7 +31,7 @@ public final class ChangeLog {
    * Opens a reader of the changes after a sequence number.
    *
    * @throws IllegalArgumentException if the store has not reached it
-   * @throws IllegalStateException if the store is read-only
+   * @throws io.kvsep.error.ReadOnlyStoreException if the store is read-only
    */
   public ChangeReader open(long after) {
     return writes.maintain("cannot open a change feed", () -> newReader(after));

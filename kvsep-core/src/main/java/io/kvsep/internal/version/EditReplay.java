@@ -77,12 +77,17 @@ final class EditReplay {
     return snapshot;
   }
 
-  /** Names of the tables and sealed segments. */
+  /**
+   * Names of the files that are durable and that no opening changes: the tables, blob files, and
+   * segments before the replay position. A later segment may be sealed before its content is
+   * synced.
+   */
   Set<String> unchangingFiles() {
     Set<String> names = new HashSet<>();
     tables.keySet().forEach(number -> names.add(StoreFiles.table(number)));
     for (SegmentState segment : segments.values()) {
-      if (segment.hasFile() && segment.isSealed()) {
+      boolean isDurable = segment.relocated() || segment.id() < replayFrom.segment();
+      if (segment.hasFile() && segment.isSealed() && isDurable) {
         names.add(StoreFiles.segment(segment.id()));
       }
     }
