@@ -99,7 +99,7 @@ public final class FileQuarantine {
     Set<String> names = new TreeSet<>();
     tablesIn(version).forEach(table -> names.add(name(table)));
     numbers(StoreFiles.Kind.SEGMENT).stream()
-        .filter(version.segments()::containsKey)
+        .filter(segment -> version.segments().containsKey(segment))
         .forEach(segment -> names.add(StoreFiles.segment(segment)));
     return List.copyOf(names);
   }
