@@ -18,10 +18,6 @@ import java.util.random.RandomGenerator;
  * @param sync when commits are synced
  * @param values how values are stored and read
  * @param shape limits derived from the memory budget
- * @param clock for times to live
- * @param ticker for metrics, pacing and due times of syncs
- * @param random for store ids and skip list heights
- * @param scheduler runs background work; closed by the engine
  * @param reclaim limits of garbage in the value log
  * @param host what the engine takes from the process and the machine
  */
@@ -73,7 +69,7 @@ public record EngineConfig(
    * What the engine takes from the process and the machine.
    *
    * @param clock for times to live
-   * @param ticker for metrics and pacing
+   * @param ticker for metrics, pacing and due times of syncs
    * @param random for store ids and skip list heights
    * @param scheduler runs background work; closed by the engine
    * @param memory memory of the system available for files
