@@ -28,7 +28,7 @@ final class Zipf {
     long exact = Math.min(count, EXACT_MAX);
     double sum = 0;
     for (long rank = 1; rank <= exact; rank++) {
-      sum += Math.pow(rank, -THETA);
+      sum += Math.pow((double) rank, -THETA);
     }
     return sum
         + (Math.pow(count + 0.5, 1 - THETA) - Math.pow(exact + 0.5, 1 - THETA)) / (1 - THETA);

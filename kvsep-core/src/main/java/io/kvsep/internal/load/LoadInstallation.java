@@ -100,8 +100,9 @@ public final class LoadInstallation {
   }
 
   /**
+   * Installs a finished load.
+   *
    * @param owned its files, handed over once the manifest may name them
-   * @param pulse called while waiting; may throw to cancel
    * @return false if writers have used the load's numbers; nothing was changed then
    */
   boolean install(Load load, LoadFiles owned) {

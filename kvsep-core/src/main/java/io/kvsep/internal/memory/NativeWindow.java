@@ -18,6 +18,8 @@ public final class NativeWindow {
   private final byte[] probe = new byte[1];
 
   /**
+   * Checksum of a range.
+   *
    * @throws InternalError as {@link Region#requireReadable} does
    */
   public int crc32c(Region region, long offset, long count) {

@@ -44,6 +44,8 @@ public final class PageFaults {
   }
 
   /**
+   * The error of a read that met a page fault.
+   *
    * @throws InternalError {@code cause}, if it is not a page fault
    */
   public static StorageException error(InternalError cause) {

@@ -90,6 +90,8 @@ public final class Region extends RawBytes {
   }
 
   /**
+   * A region over a mapped file.
+   *
    * @param ledger records the mapping if it outlives the region
    * @param exposable whether views may outlive the region
    */

@@ -46,6 +46,8 @@ public final class Repair {
   private final GrowingRegion keyMemory;
 
   /**
+   * What a repair reads and writes.
+   *
    * @param damaged only read
    * @param scratch for sorting; deleted by the caller
    * @param target new and empty, with a clock fixed at {@code nowMillis}
@@ -72,6 +74,8 @@ public final class Repair {
   }
 
   /**
+   * Repairs a store into a new one.
+   *
    * @throws CorruptionException if the directory contains no trace of a store
    * @throws StorageException if a device operation failed
    */
@@ -80,6 +84,8 @@ public final class Repair {
   }
 
   /**
+   * Repairs a store, at the end of a call that has begun earlier.
+   *
    * @param notes precede the notes of the repair
    * @param nanos duration of the call so far, including a first attempt
    */

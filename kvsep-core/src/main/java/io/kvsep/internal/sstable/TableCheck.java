@@ -101,6 +101,8 @@ public final class TableCheck implements AutoCloseable {
   }
 
   /**
+   * Opens a table without trusting it.
+   *
    * @param problems receives all damage, here and later
    * @return null if there is nothing to check
    * @throws StorageException if the file cannot be read
@@ -129,6 +131,8 @@ public final class TableCheck implements AutoCloseable {
   }
 
   /**
+   * Checks the sections and passes on all sound entries.
+   *
    * @param pulse called between blocks; may throw to cancel
    */
   public void run(EntrySink sink, Runnable pulse) {

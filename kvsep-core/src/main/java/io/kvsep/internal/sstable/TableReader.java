@@ -82,6 +82,8 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   /**
+   * Opens a table and compares it with what the manifest says.
+   *
    * @throws IOException if the file does not exist or cannot be read
    */
   public static TableReader open(Storage storage, TableMeta meta, StoreId storeId, TableCache cache)

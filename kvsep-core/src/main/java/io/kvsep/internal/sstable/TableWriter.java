@@ -62,6 +62,8 @@ public final class TableWriter implements AutoCloseable {
   }
 
   /**
+   * Adds an entry.
+   *
    * @throws IllegalArgumentException if the entry is not after the previous one in internal order,
    *     or key, kind or payload are invalid; the table is unchanged
    * @throws StorageException if the write fails

@@ -22,6 +22,8 @@ public record BackupLineage(
   static final BackupLineage NONE = new BackupLineage(0, 0, LogPosition.START, null);
 
   /**
+   * The backup that the store was restored from.
+   *
    * @param source id of the store that the backup was made of
    * @param since sequence number there at which it starts; 0 for a full backup
    * @param until sequence number there at which it ends

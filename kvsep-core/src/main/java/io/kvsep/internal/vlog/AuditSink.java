@@ -9,6 +9,8 @@ public interface AuditSink {
   long UNKNOWN_SEQUENCE = -1;
 
   /**
+   * Receives a sound record.
+   *
    * @param region the whole file; valid during the call, like {@code record}
    */
   void record(Region region, RecordView record, long offset, long sequence);

@@ -54,6 +54,8 @@ public final class BlobFileAudit implements AutoCloseable {
   }
 
   /**
+   * Checks each record and the index of relocations.
+   *
    * @param length of the file according to the manifest; -1 for the whole file
    * @param pulse called periodically; may throw to stop the audit
    */

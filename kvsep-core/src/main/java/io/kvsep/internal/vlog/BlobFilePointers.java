@@ -33,6 +33,8 @@ public final class BlobFilePointers {
   }
 
   /**
+   * Rewrites a pointer to where its value is now.
+   *
    * @return bytes written at {@code targetOffset}, at most {@link ValuePointer#BYTES_MAX}; 0 if the
    *     pointer needs no change, or its blob file is damaged, which a read of the value reports
    */

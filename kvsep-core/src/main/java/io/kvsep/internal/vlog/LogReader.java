@@ -22,6 +22,8 @@ public final class LogReader {
 
   public interface Sink {
     /**
+     * Receives a record.
+     *
      * @param key as stored, with its keyspace prefix
      * @param value uncompressed; the end of a deleted range; empty for a delete
      * @param expiresAtMillis 0 if it does not expire

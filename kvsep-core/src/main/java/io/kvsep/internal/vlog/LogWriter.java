@@ -267,6 +267,8 @@ public final class LogWriter {
   }
 
   /**
+   * Appends a frame to the active segment.
+   *
    * @param alone whether the group has no other frame, so that staging is useless
    */
   public void append(Frame frame, long firstSequence, boolean alone) throws IOException {

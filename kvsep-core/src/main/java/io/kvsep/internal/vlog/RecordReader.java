@@ -57,6 +57,8 @@ public final class RecordReader implements AutoCloseable {
 
   public interface RelocatedSink {
     /**
+     * Receives a record of a blob file.
+     *
      * @param file id of the blob file
      * @param rank number of records of the old segment before it
      */
@@ -166,6 +168,8 @@ public final class RecordReader implements AutoCloseable {
   }
 
   /**
+   * The value of a record, from any file that has it.
+   *
    * @param key the expected stored key
    * @throws CorruptionException if the record is missing or invalid
    */

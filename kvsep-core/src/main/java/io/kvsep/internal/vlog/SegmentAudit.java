@@ -49,6 +49,8 @@ public final class SegmentAudit implements AutoCloseable {
   public record Result(long bytes, long records, long endSequence) {}
 
   /**
+   * Checks each frame and reports its records.
+   *
    * @param end length of the part that belongs to the store; -1 for the whole file
    * @param leastSequence frames with a lower sequence number are invalid
    * @param mayBeTorn whether the log ends here: a damaged last frame may then be an incomplete

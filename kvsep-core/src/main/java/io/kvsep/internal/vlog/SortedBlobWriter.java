@@ -71,6 +71,8 @@ public final class SortedBlobWriter implements AutoCloseable {
   }
 
   /**
+   * Adds a value; keys ascend.
+   *
    * @param expiresAtMillis {@link Payload#NEVER} if it does not expire
    */
   public void add(

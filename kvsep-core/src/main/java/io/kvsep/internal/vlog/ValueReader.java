@@ -56,6 +56,8 @@ public final class ValueReader {
   }
 
   /**
+   * Reads a value and checks it as configured.
+   *
    * @param scratch of the caller, for values that are compressed or not mapped
    */
   public void read(
