@@ -187,8 +187,7 @@ class EngineReader implements KvReader {
 
   @Override
   public long approximateBytes(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
-    RangeSize size = size(fromInclusive, toExclusive);
-    return size.indexBytes() + size.logBytes();
+    return size(fromInclusive, toExclusive).bytes();
   }
 
   final RangeSize size(byte @Nullable [] from, byte @Nullable [] to) {

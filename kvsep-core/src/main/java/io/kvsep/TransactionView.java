@@ -106,8 +106,7 @@ class TransactionView implements KvView {
 
   @Override
   public long approximateBytes(byte @Nullable [] fromInclusive, byte @Nullable [] toExclusive) {
-    RangeSize size = size(fromInclusive, toExclusive);
-    return size.indexBytes() + size.logBytes();
+    return size(fromInclusive, toExclusive).bytes();
   }
 
   private RangeSize size(byte @Nullable [] from, byte @Nullable [] to) {

@@ -13,11 +13,13 @@ import io.kvsep.error.StoreLockedException;
 import io.kvsep.error.StoreNotFoundException;
 import io.kvsep.internal.backup.ClosedStoreCopy;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.DirectoryState;
 import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -271,6 +273,31 @@ final class CopyStoreTest {
       }
       assertEquals(names, source.list());
     }
+  }
+
+  /** A source without a lock file cannot be locked without a change of it. */
+  @Test
+  void aSourceThatIsOpenedDuringTheCopyFailsIt() throws IOException {
+    CrashableStorage first = new CrashableStorage();
+    try (KvStore store = new OpenStore(engine(first))) {
+      put(store, 10, 300);
+    }
+    CrashableStorage source = first.crashKeepingAll();
+    if (source.exists(StoreFiles.LOCK)) {
+      source.delete(StoreFiles.LOCK);
+    }
+    source.watch(
+        moment -> {
+          source.watch(null);
+          try {
+            source.lock(StoreFiles.LOCK, /* shared= */ false).close();
+          } catch (IOException e) {
+            throw new UncheckedIOException(e);
+          }
+        });
+    assertThrows(
+        IOException.class, () -> ClosedStoreCopy.run(source, /* isLocked= */ false, Path.of(NAME)));
+    assertFalse(source.directories().contains(NAME));
   }
 
   private static StorageEngine engine(CrashableStorage storage) {

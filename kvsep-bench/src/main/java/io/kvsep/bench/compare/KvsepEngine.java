@@ -128,6 +128,7 @@ final class KvsepEngine implements Engine {
 
   private final class StoreReader extends Reader {
     private final byte[] own = new byte[valueBytesMax];
+    private final ByteBuffer buffer = ByteBuffer.wrap(own);
 
     @Override
     boolean get(byte[] key) {
@@ -143,12 +144,8 @@ final class KvsepEngine implements Engine {
     @Override
     boolean getReused(byte[] key) {
       bytes = own;
-      return store.read(key, this::copyOut) != null;
-    }
-
-    private Boolean copyOut(ByteBuffer view) {
-      length = Copy.of(view, own);
-      return Boolean.TRUE;
+      length = store.get(key, buffer.clear());
+      return length >= 0;
     }
 
     @Override

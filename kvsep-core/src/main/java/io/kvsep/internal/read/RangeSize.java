@@ -18,6 +18,11 @@ public record RangeSize(long entries, long keyBytes, long indexBytes, long logBy
     return Math.max(0, Math.round(value));
   }
 
+  /** Bytes in memtables, tables and the log. */
+  public long bytes() {
+    return indexBytes + logBytes;
+  }
+
   public RangeSize plus(long moreEntries, long moreKeyBytes, long moreIndexBytes) {
     return new RangeSize(
         Math.max(0, entries + moreEntries),

@@ -68,43 +68,18 @@ public abstract class UncommittedView {
   abstract void noteRead(byte[] from, byte[] to, boolean inclusive);
 
   public byte @Nullable [] get(int keyspace, byte[] key) {
-    long holds = holds();
-    try {
-      begin(keyspace);
-      TransactionWrite write = ownOrRead(keyspace, key);
-      if (write == null) {
-        return reads.get(keyspace, key, hold());
-      }
-      return write.isDelete() ? null : write.value().clone();
-    } finally {
-      end(holds);
-    }
+    return find(
+        keyspace, key, hold -> reads.get(keyspace, key, hold), write -> write.value().clone());
   }
 
   public boolean contains(int keyspace, byte[] key) {
-    long holds = holds();
-    try {
-      begin(keyspace);
-      TransactionWrite write = ownOrRead(keyspace, key);
-      return write == null ? reads.contains(keyspace, key, hold()) : !write.isDelete();
-    } finally {
-      end(holds);
-    }
+    return Boolean.TRUE.equals(
+        find(keyspace, key, hold -> reads.contains(keyspace, key, hold), write -> true));
   }
 
   /** The entry without its value, null if absent; the sequence number of an own write is 0. */
   public @Nullable EntryInfo info(int keyspace, byte[] key) {
-    long holds = holds();
-    try {
-      begin(keyspace);
-      TransactionWrite write = ownOrRead(keyspace, key);
-      if (write == null) {
-        return reads.info(keyspace, key, hold());
-      }
-      return write.isDelete() ? null : info(write);
-    } finally {
-      end(holds);
-    }
+    return find(keyspace, key, hold -> reads.info(keyspace, key, hold), this::info);
   }
 
   private EntryInfo info(TransactionWrite write) {
@@ -115,17 +90,11 @@ public abstract class UncommittedView {
 
   public <R extends @Nullable Object> @Nullable R read(
       int keyspace, byte[] key, Function<ByteBuffer, R> reader) {
-    long holds = holds();
-    try {
-      begin(keyspace);
-      TransactionWrite write = ownOrRead(keyspace, key);
-      if (write == null) {
-        return reads.read(keyspace, key, hold(), reader);
-      }
-      return write.isDelete() ? null : reader.apply(view(write));
-    } finally {
-      end(holds);
-    }
+    return find(
+        keyspace,
+        key,
+        hold -> reads.read(keyspace, key, hold, reader),
+        write -> reader.apply(view(write)));
   }
 
   /**
@@ -138,18 +107,30 @@ public abstract class UncommittedView {
       byte[] key,
       int valueBytesMax,
       BiFunction<EntryInfo, @Nullable ByteBuffer, R> reader) {
+    return find(
+        keyspace,
+        key,
+        hold -> reads.readWithInfo(keyspace, key, hold, valueBytesMax, reader),
+        write -> {
+          EntryInfo found = info(write);
+          return reader.apply(found, found.valueLength() <= valueBytesMax ? view(write) : null);
+        });
+  }
+
+  /** Finds a key among the own writes, or else in the store; null if absent. */
+  private <T extends @Nullable Object> @Nullable T find(
+      int keyspace,
+      byte[] key,
+      Function<SnapshotLease, @Nullable T> inStore,
+      Function<TransactionWrite, T> inOwn) {
     long holds = holds();
     try {
       begin(keyspace);
       TransactionWrite write = ownOrRead(keyspace, key);
       if (write == null) {
-        return reads.readWithInfo(keyspace, key, hold(), valueBytesMax, reader);
+        return inStore.apply(hold());
       }
-      if (write.isDelete()) {
-        return null;
-      }
-      EntryInfo own = info(write);
-      return reader.apply(own, own.valueLength() <= valueBytesMax ? view(write) : null);
+      return write.isDelete() ? null : inOwn.apply(write);
     } finally {
       end(holds);
     }

@@ -162,7 +162,7 @@ final class FullCompactionTest {
       int[] rounds = new int[1];
       store.compact(
           () -> {
-            // In the rewrites, each of which asks for the time, and between them.
+            // In the rewrites, which ask for the time, and between them.
             boolean late = ++looks[0] > 10;
             // Where level 0 is not compacted, it has room for a few tables only.
             if (late && rounds[0] < 40 && store.hasRoom()) {

@@ -297,6 +297,21 @@ final class CompactionPickerTest extends PickerFixture {
     assertEquals(1, picker.baseLevel(versions.current(), files(highest)));
   }
 
+  @Test
+  void oldestTablesOfLevelZeroGoDownAloneIfAllOfItCannot() {
+    table(6, "y", "z", 500);
+    long blocked = table(1, "b", "b", 10);
+    long oldest = table(0, "x", "z", 10);
+    long newer = table(0, "y", "y", 10);
+    table(0, "b", "b", 10);
+    table(0, "b", "b", 10);
+    assertPlan(pickedBeside(), 0, 1, numbers(versions.current().level(0)), Set.of(blocked));
+    CompactionPlan plan =
+        picker.pick(versions.current(), files(blocked), Set.of(), 0, Long.MAX_VALUE);
+    assertTrue(plan != null);
+    assertPlan(plan, 0, 1, Set.of(oldest, newer), Set.of());
+  }
+
   private CompactionPlan pickedBeside(long... blocked) {
     CompactionPlan plan =
         picker.pick(versions.current(), files(blocked), files(blocked), 0, Long.MAX_VALUE);
