@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Options for opening a store. Immutable. {@link Builder#build} validates all options and reports
@@ -35,9 +36,10 @@ public final class KvOptions {
     return values.durability;
   }
 
-  /** {@return the value of {@link Builder#memoryBudgetBytes}} */
+  /** {@return the value of {@link Builder#memoryBudgetBytes}, or that of the resources} */
   public long memoryBudgetBytes() {
-    return values.memoryBudgetBytes;
+    KvResources shared = values.resources;
+    return shared == null ? values.memoryBudgetBytes : shared.memoryBudgetBytes();
   }
 
   /** {@return the value of {@link Builder#inlineValueBytesMax}} */
@@ -75,9 +77,15 @@ public final class KvOptions {
     return values.changeRetentionBytes;
   }
 
-  /** {@return the value of {@link Builder#backgroundThreads}} */
+  /** {@return the value of {@link Builder#backgroundThreads}, or that of the resources} */
   public int backgroundThreads() {
-    return values.backgroundThreads;
+    KvResources shared = values.resources;
+    return shared == null ? values.backgroundThreads : shared.backgroundThreads();
+  }
+
+  /** {@return the value of {@link Builder#resources}} */
+  public @Nullable KvResources resources() {
+    return values.resources;
   }
 
   /** {@return the value of {@link Builder#verifyValues}} */
@@ -110,10 +118,15 @@ public final class KvOptions {
     private static final long MIB = 1L << 20;
 
     /** Computed once; the memory limit of the process rarely changes. */
-    private static final long MEMORY_BUDGET_DEFAULT = Shape.usualBudgetBytes();
+    static final long MEMORY_BUDGET_DEFAULT = Shape.usualBudgetBytes();
+
+    static final int BACKGROUND_THREADS_DEFAULT =
+        Math.max(2, Math.min(8, Runtime.getRuntime().availableProcessors() / 2 + 1));
 
     private Durability durability = Durability.async(Duration.ofSeconds(1));
     private long memoryBudgetBytes = MEMORY_BUDGET_DEFAULT;
+    private boolean givesMemoryBudget;
+    private boolean givesBackgroundThreads;
     private int inlineValueBytesMax = 256;
     private long segmentBytes = 256 * MIB;
     private ValueCompression valueCompression = ValueCompression.LZ4;
@@ -121,8 +134,8 @@ public final class KvOptions {
     private ValueCompression keyBlockCompression = ValueCompression.NONE;
     private double spaceAmplificationMax = 1.5;
     private long changeRetentionBytes;
-    private int backgroundThreads =
-        Math.max(2, Math.min(8, Runtime.getRuntime().availableProcessors() / 2 + 1));
+    private int backgroundThreads = BACKGROUND_THREADS_DEFAULT;
+    private @Nullable KvResources resources;
     private boolean verifyValues = true;
     private boolean readOnly;
     private boolean createIfMissing = true;
@@ -154,6 +167,7 @@ public final class KvOptions {
      */
     public Builder memoryBudgetBytes(long value) {
       memoryBudgetBytes = value;
+      givesMemoryBudget = true;
       return this;
     }
 
@@ -255,14 +269,28 @@ public final class KvOptions {
     }
 
     /**
-     * Threads for flushes and compactions, from 1 to 64. Reclaim and each bulk load use one more
-     * thread. The default depends on the number of processors.
+     * Threads for flushes and compactions, from 1 to 64; at least two are used. Reclaim and a bulk
+     * load use one more thread each. The default depends on the number of processors.
      *
      * @param value the value of the option
      * @return this builder
      */
     public Builder backgroundThreads(int value) {
       backgroundThreads = value;
+      givesBackgroundThreads = true;
+      return this;
+    }
+
+    /**
+     * Memory and threads that the store shares with others. It then has no budget and no threads of
+     * its own, so {@link #memoryBudgetBytes} and {@link #backgroundThreads} must not be given
+     * besides. Default null: the store has its own, which end with it.
+     *
+     * @param value the value of the option
+     * @return this builder
+     */
+    public Builder resources(@Nullable KvResources value) {
+      resources = value;
       return this;
     }
 
@@ -341,7 +369,7 @@ public final class KvOptions {
      */
     public KvOptions build() {
       List<String> problems = new ArrayList<>();
-      check(problems, "memoryBudgetBytes", memoryBudgetBytes, Shape.BUDGET_BYTES_MIN, 1L << 40);
+      checkMemoryBudget(problems, memoryBudgetBytes);
       check(problems, "inlineValueBytesMax", inlineValueBytesMax, 0, 1 << 16);
       check(problems, "segmentBytes", segmentBytes, MIB, 1 << 30);
       check(problems, "valueCompressionBytesMin", valueCompressionBytesMin, 64, 1 << 30);
@@ -350,16 +378,20 @@ public final class KvOptions {
         problems.add("spaceAmplificationMax must be from 1.05 to 100, is " + spaceAmplificationMax);
       }
       check(problems, "changeRetentionBytes", changeRetentionBytes, 0, 1L << 50);
-      check(problems, "backgroundThreads", backgroundThreads, 1, 64);
+      checkBackgroundThreads(problems, backgroundThreads);
+      if (resources != null && givesMemoryBudget) {
+        problems.add("memoryBudgetBytes is that of the resources and must not be given");
+      }
+      if (resources != null && givesBackgroundThreads) {
+        problems.add("backgroundThreads is that of the resources and must not be given");
+      }
       if (readOnly && exclusive) {
         problems.add("readOnly needs an existing store, exclusive forbids one");
       }
       if (exclusive && !createIfMissing) {
         problems.add("exclusive needs a new store, createIfMissing(false) forbids one");
       }
-      if (!problems.isEmpty()) {
-        throw new IllegalArgumentException("invalid options: " + String.join("; ", problems));
-      }
+      requireNone(problems);
       Builder copy = new Builder();
       copy.durability = durability;
       copy.memoryBudgetBytes = memoryBudgetBytes;
@@ -371,12 +403,27 @@ public final class KvOptions {
       copy.spaceAmplificationMax = spaceAmplificationMax;
       copy.changeRetentionBytes = changeRetentionBytes;
       copy.backgroundThreads = backgroundThreads;
+      copy.resources = resources;
       copy.verifyValues = verifyValues;
       copy.readOnly = readOnly;
       copy.createIfMissing = createIfMissing;
       copy.exclusive = exclusive;
       copy.clock = clock;
       return new KvOptions(copy);
+    }
+
+    static void checkMemoryBudget(List<String> problems, long bytes) {
+      check(problems, "memoryBudgetBytes", bytes, Shape.BUDGET_BYTES_MIN, 1L << 40);
+    }
+
+    static void checkBackgroundThreads(List<String> problems, int count) {
+      check(problems, "backgroundThreads", count, 1, 64);
+    }
+
+    static void requireNone(List<String> problems) {
+      if (!problems.isEmpty()) {
+        throw new IllegalArgumentException("invalid options: " + String.join("; ", problems));
+      }
     }
 
     private static void check(List<String> problems, String name, long value, long min, long max) {

@@ -4,7 +4,6 @@ import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StorageException;
 import io.kvsep.error.StoreNotFoundException;
 import io.kvsep.internal.base.Keyspaces;
-import io.kvsep.internal.concurrent.ThreadScheduler;
 import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
@@ -92,18 +91,24 @@ final class OpenStore extends StoreView implements KvStore {
   static KvStore open(Storage storage, KvOptions options) {
     OpenMode mode =
         new OpenMode(options.readOnly(), options.createIfMissing(), options.exclusive());
+    KvResources shared = options.resources();
+    KvResources resources = shared == null ? ownResources(options) : shared;
     return new OpenStore(
         StorageEngine.open(
-            config(storage, options, mode, options.clock(), options.memoryBudgetBytes())));
+            config(storage, options, mode, options.clock(), resources), resources.memory()));
+  }
+
+  private static KvResources ownResources(KvOptions options) {
+    return KvResources.ofOneStore(options.memoryBudgetBytes(), options.backgroundThreads());
   }
 
   /**
    * @param mode replaces the mode in the options
    * @param clock replaces the clock in the options
-   * @param memoryBudgetBytes replaces the budget in the options
+   * @param resources replaces the resources in the options
    */
   static EngineConfig config(
-      Storage storage, KvOptions options, OpenMode mode, Clock clock, long memoryBudgetBytes) {
+      Storage storage, KvOptions options, OpenMode mode, Clock clock, KvResources resources) {
     boolean compresses = options.valueCompression() == ValueCompression.LZ4;
     return new EngineConfig(
         storage,
@@ -114,14 +119,15 @@ final class OpenStore extends StoreView implements KvStore {
             options.inlineValueBytesMax(),
             compresses ? options.valueCompressionBytesMin() : Integer.MAX_VALUE,
             options.verifyValues()),
-        Shape.forBudget(memoryBudgetBytes, options.keyBlockCompression() == ValueCompression.LZ4),
+        Shape.forBudget(
+            resources.memoryBudgetBytes(), options.keyBlockCompression() == ValueCompression.LZ4),
         Reclaim.holding(options.spaceAmplificationMax(), options.segmentBytes())
             .retaining(options.changeRetentionBytes()),
         new Host(
             clock,
             Ticker.system(),
             new SplittableRandom(new SecureRandom().nextLong()),
-            new ThreadScheduler(options.backgroundThreads())));
+            resources.newScheduler()));
   }
 
   @Override

@@ -170,6 +170,8 @@ final class StoreRepair {
     long budget = options.memoryBudgetBytes();
     long sortBytes = Math.min(SORT_BYTES_MAX, budget / BUDGET_PARTS);
     Instant now = Instant.ofEpochMilli(options.clock().millis());
+    KvResources resources =
+        KvResources.ofOneStore(budget - 2 * sortBytes, options.backgroundThreads());
     EngineConfig config =
         OpenStore.config(
             new FileStorage(work.resolve(STORE), true),
@@ -178,8 +180,8 @@ final class StoreRepair {
             new OpenMode(
                 /* readOnly= */ false, /* createIfMissing= */ true, /* exclusive= */ false),
             Clock.fixed(now, ZoneOffset.UTC),
-            budget - 2 * sortBytes);
-    try (StorageEngine engine = StorageEngine.open(config);
+            resources);
+    try (StorageEngine engine = StorageEngine.open(config, resources.memory());
         FileStorage scratch = new FileStorage(work.resolve(RUNS), true)) {
       return Repair.run(
           new Repair.Input(source, scratch, engine, now.toEpochMilli(), sortBytes),

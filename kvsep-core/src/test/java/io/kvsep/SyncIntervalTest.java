@@ -37,7 +37,11 @@ final class SyncIntervalTest {
     KvOptions options = KvOptions.builder().durability(Durability.async(interval)).build();
     EngineConfig config =
         OpenStore.config(
-            new CrashableStorage(), options, MODE, Clock.systemUTC(), options.memoryBudgetBytes());
+            new CrashableStorage(),
+            options,
+            MODE,
+            Clock.systemUTC(),
+            KvResources.ofOneStore(options.memoryBudgetBytes(), options.backgroundThreads()));
     config.scheduler().close();
     return config.sync().intervalNanos();
   }

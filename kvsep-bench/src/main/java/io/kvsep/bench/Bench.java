@@ -75,6 +75,12 @@ public final class Bench {
                 the process holds
         --tables N               tables                           (21040)
         --gets G                 random reads                     (1000000)
+      stores    opens many stores with one memory budget, leaves them alone, writes to all in turns
+        --stores N               stores                           (200)
+        --threads T              writers                          (8)
+        --seconds S              how long they write              (10)
+        --background-threads B   for all stores                   (the store's default)
+        --own                    flag: each store has its own threads and its part of the budget
       space     what the files take while values are overwritten, deleted or expire, or what
                 giving it back costs
         --what overwrite|delete|expire|cost|scan
@@ -124,7 +130,7 @@ public final class Bench {
         --csv FILE               what compare wrote
         --to DIR                 where the pictures go
 
-      all but machine, kill, compare and charts:
+      all but machine, kill, compare and charts; stores has the first two and the budget:
         --dir D                  the store; load needs one without entries, tables one that does
                                  not exist yet; both, write, bulk, commits and space use a temporary
                                  one, removed afterwards, without it
@@ -169,6 +175,7 @@ public final class Bench {
         case "tables" -> TablesCommand.run(rest);
         case "kill" -> KillCommand.run(rest);
         case "compare" -> CompareCommand.run(rest);
+        case "stores" -> StoresCommand.run(rest);
         case "space" -> SpaceCommand.run(rest);
         case "charts" -> ChartsCommand.run(rest);
         default -> throw new UsageException("unknown command: " + words.get(0));

@@ -19,6 +19,11 @@ public abstract class ForwardingScheduler implements Scheduler {
   }
 
   @Override
+  public void hurry() {
+    scheduler.hurry();
+  }
+
+  @Override
   public void repeat(long intervalNanos, Runnable task) {
     scheduler.repeat(intervalNanos, task);
   }

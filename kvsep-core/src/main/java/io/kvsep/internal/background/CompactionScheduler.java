@@ -265,6 +265,7 @@ public final class CompactionScheduler {
   /** Throws if the store has failed and runs no more jobs. */
   public void check() {
     failure.check();
+    config.scheduler().hurry();
   }
 
   /** Null if the last flush succeeded. */
@@ -387,15 +388,16 @@ public final class CompactionScheduler {
     return new FullCompaction(versions, currentState, picker, quarantine, running, this::runAsked);
   }
 
-  /** Flushes the sealed memtables; {@link #flushError} reports the result. */
+  /** Flushes one sealed memtable and schedules the next; {@link #flushError} has the result. */
   public void flushWaiting() {
     flushLock.lock();
     try {
       flushScheduled.set(false);
-      while (!cancelled && currentState.isOpen() && currentState.get().memtables.size() > 1) {
+      if (!cancelled && currentState.isOpen() && currentState.get().memtables.size() > 1) {
         flushOldest();
+        flushError = null;
+        flushNeeded();
       }
-      flushError = null;
     } catch (CancellationException e) {
       // The store is closing; the memtable is still in the log.
       return;

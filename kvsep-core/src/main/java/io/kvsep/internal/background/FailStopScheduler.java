@@ -37,6 +37,11 @@ public final class FailStopScheduler implements Scheduler {
   }
 
   @Override
+  public void hurry() {
+    scheduler.hurry();
+  }
+
+  @Override
   public void repeat(long intervalNanos, Runnable task) {
     scheduler.repeat(intervalNanos, failing(task));
   }

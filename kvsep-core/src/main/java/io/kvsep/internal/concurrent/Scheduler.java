@@ -43,7 +43,13 @@ public interface Scheduler extends AutoCloseable {
     }
   }
 
-  /** Runs the task with the given pause in between, until {@link #close}. */
+  /**
+   * Called by a thread that waits for background work: this store's pending tasks run before those
+   * of other stores, as far as these do not wait too long.
+   */
+  default void hurry() {}
+
+  /** Runs the task repeatedly with the given pause, until the scheduler is closed. */
   void repeat(long intervalNanos, Runnable task);
 
   /** Runs a task no longer than a sync once after the delay, unless closed before. */

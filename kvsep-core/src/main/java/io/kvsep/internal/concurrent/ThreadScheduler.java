@@ -1,95 +1,96 @@
 package io.kvsep.internal.concurrent;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.internal.base.Warnings;
-import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.List;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * The production scheduler: two threads for the log, one each for flushes and reclaim, some for
- * compactions, two timers; threads for reads and one for bulk loads, which end when idle. Daemon
- * threads, started on first use.
+ * The scheduler of one store, on threads that several stores may share. Thread safe. Closing drops
+ * the store's tasks and waits for those that run.
  */
 public final class ThreadScheduler implements Scheduler {
-  private static final long IDLE_SECONDS = 5;
+  private final BackgroundThreads threads;
+  private final boolean ownsThreads;
 
-  /** Two, so that segment creation and syncs do not wait for each other. */
-  private static final int LOGS = 2;
+  /** By pool and by lane; two lanes may share a pool. */
+  private final Map<WorkerPool, WorkerPool.Turn> turns = new HashMap<>();
 
-  /** Two, so that deleting files does not delay a sync. */
-  private static final int TIMERS = 2;
+  private final Map<Lane, WorkerPool> pools = new EnumMap<>(Lane.class);
 
-  private final Map<Lane, ExecutorService> lanes = new EnumMap<>(Lane.class);
-  private final ScheduledExecutorService timer;
-  private final int compactionsMax;
+  private final Object timed = new Object();
 
+  @GuardedBy("timed")
+  private final Map<Timed, Future<?>> timedTasks = new HashMap<>();
+
+  @GuardedBy("timed")
+  private int timedRunning;
+
+  @GuardedBy("timed")
+  private boolean closed;
+
+  /** Uses threads of its own. */
   public ThreadScheduler(int threads) {
-    compactionsMax = Math.max(1, threads - 1);
-    lanes.put(Lane.LOG, Executors.newFixedThreadPool(LOGS, named("kvsep-log")));
-    lanes.put(Lane.FLUSH, Executors.newSingleThreadExecutor(named("kvsep-flush")));
-    lanes.put(
-        Lane.COMPACTION, Executors.newFixedThreadPool(compactionsMax, named("kvsep-compaction")));
-    lanes.put(Lane.RECLAIM, Executors.newSingleThreadExecutor(named("kvsep-reclaim")));
-    lanes.put(Lane.LOAD, passing(1, named("kvsep-load")));
-    lanes.put(Lane.READ, passing(READS, named("kvsep-read")));
-    timer = Executors.newScheduledThreadPool(TIMERS, named("kvsep-timer"));
+    this(new BackgroundThreads(threads), /* ownsThreads= */ true);
+  }
+
+  /**
+   * @param ownsThreads whether the threads end with this scheduler
+   */
+  public ThreadScheduler(BackgroundThreads threads, boolean ownsThreads) {
+    this.threads = threads;
+    this.ownsThreads = ownsThreads;
+    for (Lane lane : Lane.values()) {
+      WorkerPool pool = threads.pool(lane);
+      pools.put(lane, pool);
+      turns.computeIfAbsent(pool, any -> new WorkerPool.Turn());
+    }
   }
 
   @Override
-  @SuppressWarnings(
-      "FutureReturnValueIgnored") // execute() would let a task's error kill the thread
   public void execute(Lane lane, Runnable task) {
-    try {
-      Objects.requireNonNull(lanes.get(lane)).submit(task);
-    } catch (RejectedExecutionException e) {
-      // Closed: pending work is dropped by contract.
-      return;
-    }
+    WorkerPool pool = Objects.requireNonNull(pools.get(lane));
+    pool.execute(lane, Objects.requireNonNull(turns.get(pool)), task);
   }
 
   @Override
-  @SuppressWarnings("FutureReturnValueIgnored") // ends with the scheduler
+  public void hurry() {
+    turns.forEach(WorkerPool::hurry);
+  }
+
+  @Override
   public void repeat(long intervalNanos, Runnable task) {
-    timer.scheduleWithFixedDelay(
-        surviving(task), intervalNanos, intervalNanos, TimeUnit.NANOSECONDS);
+    start(new Timed(task, intervalNanos, /* repeats= */ true));
   }
 
   @Override
-  @SuppressWarnings("FutureReturnValueIgnored") // ends with the scheduler
   public void after(long delayNanos, Runnable task) {
-    try {
-      timer.schedule(surviving(task), delayNanos, TimeUnit.NANOSECONDS);
-    } catch (RejectedExecutionException e) {
-      // Closed: pending work is dropped by contract.
-      return;
+    start(new Timed(task, delayNanos, /* repeats= */ false));
+  }
+
+  private void start(Timed task) {
+    synchronized (timed) {
+      if (!closed) {
+        timedTasks.put(task, schedule(task));
+      }
     }
   }
 
-  /** An exception would end the repetition. */
-  private static Runnable surviving(Runnable task) {
-    return () -> {
-      try {
-        task.run();
-      } catch (RuntimeException | Error e) {
-        Warnings.tellWithTrace("background task", e);
-      }
-    };
+  private Future<?> schedule(Timed task) {
+    ScheduledExecutorService timer = threads.timer();
+    return task.repeats
+        ? timer.scheduleWithFixedDelay(task, task.nanos, task.nanos, TimeUnit.NANOSECONDS)
+        : timer.schedule(task, task.nanos, TimeUnit.NANOSECONDS);
   }
 
   @Override
   public int compactionsMax() {
-    return compactionsMax;
+    return threads.compactionsMax();
   }
 
   @Override
@@ -99,39 +100,64 @@ public final class ThreadScheduler implements Scheduler {
 
   @Override
   public void close() {
-    timer.shutdownNow();
-    lanes.values().forEach(ExecutorService::shutdown);
-    List<ExecutorService> executors = new ArrayList<>(lanes.values());
-    executors.add(timer);
     boolean interrupted = false;
-    for (ExecutorService executor : executors) {
-      while (!executor.isTerminated()) {
+    synchronized (timed) {
+      closed = true;
+      timedTasks.values().forEach(future -> future.cancel(/* mayInterruptIfRunning= */ false));
+      while (timedRunning > 0) {
         try {
-          executor.awaitTermination(1, TimeUnit.SECONDS);
+          timed.wait();
         } catch (InterruptedException e) {
           interrupted = true;
         }
       }
+    }
+    turns.forEach(WorkerPool::close);
+    if (ownsThreads) {
+      threads.close();
     }
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
   }
 
-  private static ThreadPoolExecutor passing(int threads, ThreadFactory factory) {
-    ThreadPoolExecutor executor =
-        new ThreadPoolExecutor(
-            threads, threads, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
-    executor.allowCoreThreadTimeOut(true);
-    return executor;
-  }
+  private final class Timed implements Runnable {
+    private final Runnable task;
+    private final long nanos;
+    private final boolean repeats;
 
-  private static ThreadFactory named(String name) {
-    AtomicInteger count = new AtomicInteger();
-    return task -> {
-      Thread thread = new Thread(task, name + "-" + count.incrementAndGet());
-      thread.setDaemon(true);
-      return thread;
-    };
+    Timed(Runnable task, long nanos, boolean repeats) {
+      this.task = task;
+      this.nanos = nanos;
+      this.repeats = repeats;
+    }
+
+    /** A failed run must not end the repetition; the task keeps track of its own failures. */
+    @Override
+    public void run() {
+      synchronized (timed) {
+        if (closed) {
+          return;
+        }
+        timedRunning++;
+      }
+      try {
+        task.run();
+      } catch (RuntimeException | Error e) {
+        Warnings.tellWithTrace("background task", e);
+      } finally {
+        ended();
+      }
+    }
+
+    private void ended() {
+      synchronized (timed) {
+        timedRunning--;
+        if (!repeats) {
+          timedTasks.remove(this);
+        }
+        timed.notifyAll();
+      }
+    }
   }
 }

@@ -5,6 +5,7 @@ import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.PhysicalMemory;
+import io.kvsep.internal.memory.RecentMemory;
 import io.kvsep.internal.memory.SystemMemory;
 import java.time.Clock;
 import java.util.function.LongSupplier;
@@ -82,7 +83,7 @@ public record EngineConfig(
       ColdReadPolicy.Memory memory) {
     /** Uses the memory of this machine or control group. */
     public Host(Clock clock, Ticker ticker, RandomGenerator random, Scheduler scheduler) {
-      this(clock, ticker, random, scheduler, new SystemMemory());
+      this(clock, ticker, random, scheduler, RecentMemory.OF_SYSTEM);
     }
   }
 

@@ -14,7 +14,6 @@ import io.kvsep.internal.backup.StoreBackups;
 import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.config.EngineConfig;
-import io.kvsep.internal.config.EngineConfig.Shape;
 import io.kvsep.internal.feed.ChangeLog;
 import io.kvsep.internal.feed.ChangeReader;
 import io.kvsep.internal.io.FailStopStorage;
@@ -27,6 +26,7 @@ import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.PageFaults;
+import io.kvsep.internal.memory.StoreMemory;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.reclaim.LogSpace;
@@ -78,7 +78,7 @@ public final class StorageEngine implements AutoCloseable {
   private static final long LIVE_PER_ORDERED_BYTE = 64;
 
   private final EngineConfig config;
-  private final MemoryLedger ledger = new MemoryLedger();
+  private final MemoryLedger ledger;
   private final Epochs<ReadContext> epochs;
   private final TableCache tableCache;
   private final ColdReadPolicy cold;
@@ -115,10 +115,21 @@ public final class StorageEngine implements AutoCloseable {
    * one in which a device operation failed later may be recovered in part, and can be opened again.
    */
   public static StorageEngine open(EngineConfig config) {
+    return open(config, new SharedMemory(config.shape()));
+  }
+
+  /**
+   * Opens or creates a store. On failure the files are unchanged and the storage is closed.
+   *
+   * @throws IllegalStateException if the memory admits no more stores
+   */
+  public static StorageEngine open(EngineConfig config, SharedMemory shared) {
     ChronicleLogging.silence();
     boolean opened = false;
+    StoreMemory memory = null;
     try {
-      StorageEngine engine = new StorageEngine(config);
+      memory = shared.join();
+      StorageEngine engine = new StorageEngine(config, shared, memory);
       opened = true;
       return engine;
     } catch (IOException | InternalError e) {
@@ -129,26 +140,29 @@ public final class StorageEngine implements AutoCloseable {
         CleanupSteps attempts = new CleanupSteps();
         if (attempts.run(config.scheduler()::close)) {
           attempts.run(() -> closeFile(config.storage()));
+          shared.leave(memory);
         }
       }
     }
   }
 
-  /** The order of the steps is that of docs/internals/recovery.md. */
-  private StorageEngine(EngineConfig given) throws IOException {
+  private StorageEngine(EngineConfig given, SharedMemory shared, StoreMemory memory)
+      throws IOException {
     config = failStop(given, failure);
+    ledger = memory.ledger();
     StoreOpener opener = new StoreOpener(config, ledger);
     lock = opener.lock();
     boolean opened = false;
     VersionSet openedVersions = null;
     try {
+      releases.push(() -> shared.leave(memory));
       cold = new ColdReadPolicy(config.host().memory(), config.storage()::load);
       segments = new SegmentDirectory(cold);
-      epochs = new Epochs<>(ReadContext.ofSlots(config, ledger));
+      epochs = new Epochs<>(ReadContext.ofSlots(config, memory));
       releases.push(epochs::free);
       releases.push(segments::free);
       remover = new FileRemover(config, epochs, segments);
-      tableCache = newTableCache();
+      tableCache = newTableCache(shared);
       openedVersions = opener.openVersions(remover, tableCache);
       versions = openedVersions;
       opener.checkFiles(versions);
@@ -172,23 +186,21 @@ public final class StorageEngine implements AutoCloseable {
       background = backgroundWork(targets);
       ReclaimPressure pressure =
           new ReclaimPressure(versions, config.reclaim(), logSpace, logWriter, background);
-      memtables = new MemtableWriter(config, currentState, logWriter, segments, ledger, background);
+      memtables = new MemtableWriter(config, currentState, logWriter, segments, memory, background);
       releases.push(memtables::close);
       releases.push(this::closeTables);
       ValueReader values = new ValueReader(segments);
       reads = new StoreReads(epochs, currentState, snapshots, values, config, ledger);
       DroppedKeyspaces shut = new DroppedKeyspaces(snapshots);
-      Admission admission =
-          new Admission(config, currentState, logTail, memtables, background, pressure);
-      pipeline = commitPipeline(admission, shut, recovery.lastSequence());
+      pipeline = commitPipeline(pressure, shut, recovery.lastSequence());
       rotation =
           new SegmentRotation(
               config, pipeline, logTail, memtables, versions, logSpace, currentState);
       reclaim = reclaimWork(pressure, targets);
       syncs = new IntervalSyncs(config, logTail, failure);
-      writes = new StoreWrites(config, ledger, pipeline, syncs, reads);
+      writes = new StoreWrites(config, memory, pipeline, syncs, reads);
       keyspaces = new KeyspaceCatalog(versions, currentState, failure, writes, shut, logTail);
-      loads = bulkLoads();
+      loads = bulkLoads(memory);
       backups = storeBackups();
       changes = changeLog();
       releases.push(writes::free);
@@ -467,14 +479,8 @@ public final class StorageEngine implements AutoCloseable {
         + epochs.sum(context -> context.tableReads() + context.lookup.packedReads());
   }
 
-  private TableCache newTableCache() {
-    Shape shape = config.shape();
-    return new TableCache(
-        shape.caches().readerBytesMax(),
-        shape.caches().blockBytesMax(),
-        epochs::retire,
-        ledger,
-        cold);
+  private TableCache newTableCache(SharedMemory shared) {
+    return new TableCache(shared.tables(), epochs::retire, ledger, cold);
   }
 
   private static EngineConfig failStop(EngineConfig given, FailureState failure) {
@@ -484,7 +490,9 @@ public final class StorageEngine implements AutoCloseable {
   }
 
   private CommitPipeline commitPipeline(
-      Admission admission, DroppedKeyspaces shut, long lastSequence) {
+      ReclaimPressure pressure, DroppedKeyspaces shut, long lastSequence) {
+    Admission admission =
+        new Admission(config, currentState, logTail, memtables, background, pressure);
     return new CommitPipeline(
         logTail, memtables, admission, failure, snapshots, shut, lastSequence);
   }
@@ -517,7 +525,7 @@ public final class StorageEngine implements AutoCloseable {
     return new ChangeLog(writes, logTail, failure, source);
   }
 
-  private BulkLoads bulkLoads() {
+  private BulkLoads bulkLoads(StoreMemory memory) {
     LoadInstallation installation =
         new LoadInstallation(
             config,
@@ -535,7 +543,7 @@ public final class StorageEngine implements AutoCloseable {
             keyspaces,
             rotation::flushAll);
     return new BulkLoads(
-        config, writes, snapshots, versions, background, failure, ledger, installation);
+        config, writes, snapshots, versions, background, failure, memory, installation);
   }
 
   private ReclaimScheduler reclaimWork(ReclaimPressure pressure, RefreshTargets targets) {
@@ -564,7 +572,7 @@ public final class StorageEngine implements AutoCloseable {
       recovery.replay(entries, memtables::replay);
     }
     if (recovery.replayedBytes() > 0 && !readOnly) {
-      memtables.switchMemtable(recovery.end());
+      memtables.sealMemtable(recovery.end());
       background.flushWaitingNow();
     }
   }

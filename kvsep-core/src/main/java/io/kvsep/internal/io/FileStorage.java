@@ -99,12 +99,14 @@ public final class FileStorage implements Storage {
    * @throws NotDirectoryException if the path is something else
    */
   public FileStorage(Path directory, boolean createIfMissing) throws IOException {
-    // Another process may create the directory between the two checks; this order allows that.
+    boolean made = false;
+    // In this order: another process may create the directory between the two checks.
     if (!Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
       if (!createIfMissing) {
         throw new NoSuchFileException(directory.toString());
       }
-      createDirectories(directory.toAbsolutePath());
+      // Syncs the entries of all that it makes.
+      made = !createDirectories(directory.toAbsolutePath()).isEmpty();
     } else if (!Files.isDirectory(directory)) {
       throw new NotDirectoryException(directory.toString());
     }
@@ -115,7 +117,7 @@ public final class FileStorage implements Storage {
     this.isTold =
         Boolean.parseBoolean(System.getProperty(MINCORE_PROPERTY, "true"))
             && Files.isWritable(isStore ? current : this.directory);
-    if (createIfMissing && !isStore) {
+    if (createIfMissing && !isStore && !made) {
       syncEntryOf(this.directory);
     }
     this.identity = Files.readAttributes(this.directory, BasicFileAttributes.class).fileKey();

@@ -37,15 +37,16 @@ final class LockOwner {
   /** The start time comes from a clock that may have been adjusted since. */
   private static final Duration START_TOLERANCE = Duration.ofSeconds(2);
 
+  /** Of this process; reading it opens some files. */
+  private static final Optional<Instant> START = ProcessHandle.current().info().startInstant();
+
   private LockOwner() {}
 
   static void write(FileChannel channel, Object file) throws IOException {
-    ProcessHandle self = ProcessHandle.current();
-    Optional<Instant> start = self.info().startInstant();
-    if (start.isEmpty()) {
+    if (START.isEmpty()) {
       return;
     }
-    String line = self.pid() + " " + start.get() + " " + file + "\n";
+    String line = ProcessHandle.current().pid() + " " + START.get() + " " + file + "\n";
     ByteBuffer bytes = ByteBuffer.wrap(line.getBytes(ISO_8859_1));
     if (bytes.remaining() > BYTES_MAX) {
       return;

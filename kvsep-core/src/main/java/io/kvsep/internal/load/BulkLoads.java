@@ -9,6 +9,8 @@ import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.FailureState;
 import io.kvsep.internal.load.LoadValues.ValueFile;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemtableBudget;
+import io.kvsep.internal.memory.StoreMemory;
 import io.kvsep.internal.sstable.TableMeta;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.view.SnapshotRegistry;
@@ -49,9 +51,13 @@ public final class BulkLoads {
   private final CompactionScheduler background;
   private final FailureState failure;
   private final MemoryLedger ledger;
+  private final MemtableBudget.Share memory;
   private final LoadInstallation installation;
   private final ReentrantLock lock = new ReentrantLock();
   private final LoadFiles owned;
+
+  /** Memory of the running load, for sorting and merging. Guarded by the lock. */
+  private long bytesMax;
 
   public BulkLoads(
       EngineConfig config,
@@ -60,7 +66,7 @@ public final class BulkLoads {
       VersionSet versions,
       CompactionScheduler background,
       FailureState failure,
-      MemoryLedger ledger,
+      StoreMemory memory,
       LoadInstallation installation) {
     this.config = config;
     this.writes = writes;
@@ -68,7 +74,8 @@ public final class BulkLoads {
     this.versions = versions;
     this.background = background;
     this.failure = failure;
-    this.ledger = ledger;
+    this.ledger = memory.ledger();
+    this.memory = memory.memtables();
     this.installation = installation;
     this.owned = new LoadFiles(config.storage());
   }
@@ -133,10 +140,13 @@ public final class BulkLoads {
 
   private long run(int keyspace, LoadSource entries, LoadCondition condition) throws IOException {
     LoadSyncs syncs = new LoadSyncs(config.storage(), config.scheduler());
+    MemtableBudget.Grant granted = memory.takeForLoad(config.shape().memtables().bytes() / 2);
     try {
+      bytesMax = granted.bytes();
       return run(keyspace, entries, condition, syncs);
     } finally {
       syncs.abandon();
+      granted.release();
     }
   }
 
@@ -178,7 +188,7 @@ public final class BulkLoads {
   private Written written(
       JobContext context, int keyspace, LoadSource entries, long first, LoadSyncs syncs)
       throws IOException {
-    long bufferBytes = bytesMax() / 2;
+    long bufferBytes = bytesMax / 2;
     int inline = config.values().inlineBytesMax();
     try (LoadValues ordered = new LoadValues(config, versions, ledger, owned, syncs);
         LoadValues unordered = new LoadValues(config, versions, ledger, owned, syncs);
@@ -226,13 +236,8 @@ public final class BulkLoads {
         owned,
         syncs,
         ledger,
-        bytesMax(),
+        bytesMax,
         bytesEach + READER_BYTES);
-  }
-
-  /** Memory for sorting and merging. */
-  private long bytesMax() {
-    return config.shape().memtables().bytes() / 2;
   }
 
   /** Leaves {@code room} numbers for writers. */

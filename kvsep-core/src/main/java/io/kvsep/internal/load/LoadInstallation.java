@@ -158,8 +158,8 @@ public final class LoadInstallation {
     }
     // Remains of a failed write in the log must not reappear as newer than the load.
     logTail.leaveRemains();
-    memtables.switchMemtable(logEnd());
-    // This syncs the log, too.
+    memtables.sealMemtable(logEnd());
+    // Also syncs the log, so a crash loses nothing committed before the load.
     background.flushWaitingNow();
     VersionEdit edit = new VersionEdit().lastSequence(load.last()).lostChange(load.last());
     load.values().forEach(file -> edit.addRelocated(file.id(), file.bytes()));

@@ -7,6 +7,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.Position;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
+import io.kvsep.internal.memory.MemtableBudget;
 import io.kvsep.internal.memory.Region;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
@@ -30,13 +31,19 @@ public final class Memtable {
   /** Entries of this size are sorted within a fraction of a millisecond. */
   private static final long UNORDERED_BYTES_MAX = 64 << 10;
 
+  /** What the use of a memtable predicts about the next one. */
+  public record Outlook(int orderedLeft, long expectedKeys) {
+    public static final Outlook NONE = new Outlook(0, 0);
+  }
+
   private final Region arena;
+  private final MemtableBudget.@Nullable Grant grant;
   private final Nodes nodes;
   private final KeyIndex index;
   private final SkipList list;
 
-  /** Memtables, including this one, that still sort on insert; 0 if this one defers. */
-  private final int orderedLeft;
+  /** Prediction for this memtable; its count of memtables that sort on insert includes this one. */
+  private final Outlook outlook;
 
   private final LogPosition logStart;
   private final EntrySample sample = new EntrySample();
@@ -68,30 +75,62 @@ public final class Memtable {
    * @param seed decides the tower heights
    */
   public Memtable(MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed) {
-    this(ledger, arenaBytes, logStart, seed, null);
+    this(ledger, arenaBytes, logStart, seed, Outlook.NONE);
   }
 
   /**
-   * Called by the thread that inserts into {@code before}.
+   * Creates a memtable that follows another one.
    *
-   * @param before predecessor, whose use predicts that of this one
+   * @param outlook of the one before
    */
   public Memtable(
+      MemoryLedger ledger, long arenaBytes, LogPosition logStart, long seed, Outlook outlook) {
+    this(ledger, arenaBytes, null, logStart, seed, outlook);
+  }
+
+  /** Creates a memtable in granted memory, which is given back if that fails. */
+  public static Memtable in(
+      MemtableBudget.Grant grant,
       MemoryLedger ledger,
-      long arenaBytes,
       LogPosition logStart,
       long seed,
-      @Nullable Memtable before) {
+      Outlook outlook) {
+    boolean made = false;
+    try {
+      Memtable memtable = new Memtable(ledger, grant.bytes(), grant, logStart, seed, outlook);
+      made = true;
+      return memtable;
+    } finally {
+      if (!made) {
+        grant.release();
+      }
+    }
+  }
+
+  /** A memtable without room, in place of the active one while nothing is written. */
+  public static Memtable placeholder(
+      MemoryLedger ledger, LogPosition logStart, long seed, Outlook outlook) {
+    return new Memtable(ledger, Nodes.overheadBytes(), null, logStart, seed, outlook);
+  }
+
+  private Memtable(
+      MemoryLedger ledger,
+      long arenaBytes,
+      MemtableBudget.@Nullable Grant grant,
+      LogPosition logStart,
+      long seed,
+      Outlook outlook) {
     this.logStart = logStart;
-    this.orderedLeft = before == null ? 0 : before.orderedBehind();
+    this.grant = grant;
+    this.outlook = outlook;
     this.arena = ledger.allocateUncleared(MemoryPurpose.MEMTABLE, arenaBytes);
     KeyIndex madeIndex = null;
     boolean made = false;
     try {
-      madeIndex = new KeyIndex(ledger, arenaBytes, before == null ? 0 : before.expectedKeys());
+      madeIndex = new KeyIndex(ledger, arenaBytes, outlook.expectedKeys());
       this.index = madeIndex;
       this.nodes = new Nodes(arena, seed);
-      this.list = new SkipList(nodes, madeIndex, /* defers= */ orderedLeft == 0);
+      this.list = new SkipList(nodes, madeIndex, /* defers= */ outlook.orderedLeft() == 0);
       this.firstMark = list.completed();
       made = true;
     } finally {
@@ -104,8 +143,17 @@ public final class Memtable {
     }
   }
 
-  private int orderedBehind() {
-    return list.isOrderWanted() ? ORDERED_BEHIND : Math.max(0, orderedLeft - 1);
+  public boolean isPlaceholder() {
+    return arena.length() <= Nodes.overheadBytes();
+  }
+
+  /** Prediction for the next memtable. Called by the inserting thread. */
+  public Outlook outlook() {
+    if (isPlaceholder()) {
+      return list.isOrderWanted() ? new Outlook(ORDERED_BEHIND, outlook.expectedKeys()) : outlook;
+    }
+    int ordered = list.isOrderWanted() ? ORDERED_BEHIND : Math.max(0, outlook.orderedLeft() - 1);
+    return new Outlook(ordered, index.expectedKeys(list.isDeferring()));
   }
 
   /** Returns false, with nothing changed, if the memtable is full. */
@@ -134,7 +182,7 @@ public final class Memtable {
     byte[] to =
         Objects.requireNonNull(entry.valueRegion).getBytes(entry.valueOffset, entry.valueLength);
     long most = Math.min(RANGE_BYTES_MAX, Math.max(RANGE_BYTES_MIN, arena.length()));
-    if (rangeBytes >= most) {
+    if (rangeBytes >= most || isPlaceholder()) {
       return false;
     }
     ranges = ranges.plus(from, to, Tag.sequence(entry.tag));
@@ -228,12 +276,9 @@ public final class Memtable {
     return arena;
   }
 
-  /** Estimated keys of the next memtable. Called by the inserting thread. */
-  long expectedKeys() {
-    return index.expectedKeys(list.isDeferring());
-  }
-
-  /** Whether the next insert may sort many entries first. Called by the inserting thread. */
+  /**
+   * Whether the next insert may have to sort many entries first. Called by the inserting thread.
+   */
   public boolean insertMayTakeLong() {
     return list.isDeferring()
         && list.isOrderWanted()
@@ -274,7 +319,12 @@ public final class Memtable {
     return nodes.allocatedBytes();
   }
 
-  /** Estimated bytes besides keys and payloads. */
+  /** Arena bytes, used or not. */
+  public long capacityBytes() {
+    return arena.length();
+  }
+
+  /** Estimated arena bytes of the entries in addition to keys and payloads. */
   public static long arenaOverhead(long entries) {
     return Nodes.overheadBytes() + entries * Nodes.overheadOfEach();
   }
@@ -293,8 +343,16 @@ public final class Memtable {
     list.prepareOrder();
   }
 
-  /** No thread may read the arena any more. */
+  /** Gives the granted memory back, as far as others may be granted it; it is freed later. */
+  public void left() {
+    if (grant != null) {
+      grant.release();
+    }
+  }
+
+  /** Frees the arena. No thread may read it any more. */
   public void free() {
+    left();
     // Marks may outlive the memtable.
     ranges = MemtableRanges.NONE;
     index.free();

@@ -10,6 +10,7 @@ import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.ScratchBudget;
 import io.kvsep.internal.memory.SlotContext;
+import io.kvsep.internal.memory.StoreMemory;
 import io.kvsep.internal.sstable.Lookup;
 import io.kvsep.internal.vlog.StoredValue;
 import io.kvsep.internal.vlog.ValueReader;
@@ -49,14 +50,9 @@ public final class ReadContext implements SlotContext {
   }
 
   /** Contexts of a store's slots; their value buffers share one budget. */
-  public static Supplier<ReadContext> ofSlots(EngineConfig config, MemoryLedger ledger) {
-    long keptBytesMax = config.shape().keptBytesMax();
-    long slotBytesMax = ValueReader.SLOT_BYTES_MAX;
-    // At least one read can always proceed.
-    ScratchBudget memory =
-        new ScratchBudget(Math.max(keptBytesMax, slotBytesMax), keptBytesMax, slotBytesMax);
+  public static Supplier<ReadContext> ofSlots(EngineConfig config, StoreMemory memory) {
     return () -> {
-      ReadContext context = new ReadContext(ledger, memory.newShare());
+      ReadContext context = new ReadContext(memory.ledger(), memory.reads().newShare());
       context.keyMemory.ensure(KEY_RESERVED_BYTES);
       return context.verifying(config.values().areVerified());
     };

@@ -113,13 +113,20 @@ public final class ReclaimScheduler {
     if (!due && activeSegment.garbageBytes() < sealBytes(version)) {
       return;
     }
+    schedule();
+  }
+
+  /** Returns false if there is no thread for it, which counts as a failed job. */
+  private boolean schedule() {
     if (scheduled.compareAndSet(false, true)) {
       Throwable refused = config.scheduler().tryExecute(Scheduler.Lane.RECLAIM, this::runDue);
       if (refused != null) {
         error = refused;
         scheduled.set(false);
+        return false;
       }
     }
+    return true;
   }
 
   /**
@@ -207,19 +214,20 @@ public final class ReclaimScheduler {
     return bytesWritten.get();
   }
 
+  /** Runs one job and schedules the next, so that stores with the same thread take turns. */
   private void runDue() {
+    boolean goesOn = false;
     jobLock.lock();
     try {
       scheduled.set(false);
       // A job runs, so waiting helps writers.
       pressure.relieved(true);
       activeSegment.trySealWithGarbage(sealBytes(versions.current()));
-      boolean more = true;
-      while (more && !cancelled && context.currentState().isOpen()) {
-        more = runOne(this::pickDue, pace, /* readsAhead= */ () -> false);
-      }
+      boolean more = mayRun() && runOne(this::pickDue, pace, /* readsAhead= */ () -> false);
       error = null;
-      if (!cancelled && context.currentState().isOpen()) {
+      if (more) {
+        goesOn = schedule();
+      } else if (mayRun()) {
         orderIfIdle();
       }
     } catch (CancellationException e) {
@@ -229,12 +237,18 @@ public final class ReclaimScheduler {
       PageFaults.throwOther(e);
       error = e;
     } finally {
-      pressure.relieved(false);
+      if (!goesOn) {
+        pressure.relieved(false);
+      }
       jobLock.unlock();
     }
   }
 
-  /** Garbage at which the active segment is sealed. */
+  private boolean mayRun() {
+    return !cancelled && context.currentState().isOpen();
+  }
+
+  /** Bytes of garbage at which the active segment is sealed. */
   private long sealBytes(Version version) {
     return pressure.goal().sealBytes(version.liveBytes());
   }

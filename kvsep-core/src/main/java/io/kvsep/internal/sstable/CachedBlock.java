@@ -12,17 +12,24 @@ final class CachedBlock implements ReaderCache.Reader, ReaderCache.Holder<Cached
   /** Heap of this object, the region, the cache entry and the slot. */
   private static final int OVERHEAD_BYTES = 256;
 
+  private final TableCache cache;
   private final AtomicReferenceArray<@Nullable CachedBlock> places;
   private final int place;
   private final Region bytes;
   private final int weightBytes;
 
   /** Takes over {@code bytes}. */
-  CachedBlock(AtomicReferenceArray<@Nullable CachedBlock> places, int place, Region bytes) {
+  CachedBlock(
+      TableCache cache,
+      AtomicReferenceArray<@Nullable CachedBlock> places,
+      int place,
+      Region bytes) {
+    this.cache = cache;
     this.places = places;
     this.place = place;
     this.bytes = bytes;
     this.weightBytes = (int) Math.min(Integer.MAX_VALUE, bytes.length() + OVERHEAD_BYTES);
+    cache.addBlockBytes(bytes.length());
   }
 
   Region bytes() {
@@ -34,9 +41,15 @@ final class CachedBlock implements ReaderCache.Reader, ReaderCache.Holder<Cached
     return weightBytes;
   }
 
+  @Override
+  public void evicted() {
+    cache.retire(this);
+  }
+
   /** The slot holds the only pin. */
   @Override
   public void unpin() {
+    cache.addBlockBytes(-bytes.length());
     bytes.free();
   }
 

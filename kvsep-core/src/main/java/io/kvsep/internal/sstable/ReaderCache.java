@@ -5,8 +5,6 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.RemovalCause;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +32,12 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
     /** Cost of keeping it open; constant. */
     int weightBytes();
 
+    /**
+     * Called once when it is evicted, on any thread and without a lock: must drop the first pin
+     * when all threads that may have found the reader have left the epochs.
+     */
+    void evicted();
+
     /** Drops a pin; the last one closes the reader. */
     void unpin();
   }
@@ -47,22 +51,14 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
   }
 
   private final Cache<Holder<R>, R> open;
-  private final Consumer<Runnable> retire;
 
-  /** Unlinked but not yet retired. */
+  /** Unlinked but not yet told so. */
   private final Queue<R> evicted = new ConcurrentLinkedQueue<>();
 
-  private final LongAdder lookups = new LongAdder();
-  private final LongAdder misses = new LongAdder();
-
-  /** Whether anything was ever evicted; until then recency is not tracked. */
+  /** Whether anything was ever evicted. Until then, recency is not tracked. */
   private volatile boolean crowded;
 
-  /**
-   * @param retire runs its argument once all threads now inside the epochs have left
-   */
-  public ReaderCache(long weightBytesMax, Consumer<Runnable> retire) {
-    this.retire = retire;
+  public ReaderCache(long weightBytesMax) {
     this.open =
         Caffeine.newBuilder()
             .executor(Runnable::run)
@@ -74,45 +70,31 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
 
   /** May evict others, or this one. */
   public void opened(Holder<R> holder, R reader) {
-    misses.increment();
     open.put(holder, reader);
     if (!holder.isLinked(reader)) {
       // Closed before it was added: no later call would remove it.
       open.asMap().remove(holder, reader);
     }
-    retireEvicted();
+    tellEvicted();
   }
 
   /** Called after the holder has unlinked its reader. */
   public void closed(Holder<R> holder) {
     open.invalidate(holder);
-    retireEvicted();
+    tellEvicted();
   }
 
   /** Records a use; a sample of all uses suffices. */
   public void used(Holder<R> holder) {
     if (crowded && open.getIfPresent(holder) != null) {
-      retireEvicted();
+      tellEvicted();
     }
   }
 
-  /** For callers that do not count lookups themselves. */
-  public void countLookup() {
-    lookups.increment();
-  }
-
-  public long lookups() {
-    return lookups.sum();
-  }
-
-  /** Number of readers opened. */
-  public long misses() {
-    return misses.sum();
-  }
-
+  /** Total weight of linked readers. */
   public long weightBytes() {
     open.cleanUp();
-    retireEvicted();
+    tellEvicted();
     return open.policy().eviction().orElseThrow().weightedSize().orElse(0);
   }
 
@@ -124,9 +106,9 @@ public final class ReaderCache<R extends ReaderCache.Reader> {
     }
   }
 
-  private void retireEvicted() {
+  private void tellEvicted() {
     for (R reader = evicted.poll(); reader != null; reader = evicted.poll()) {
-      retire.accept(reader::unpin);
+      reader.evicted();
     }
   }
 }

@@ -283,6 +283,11 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   }
 
   @Override
+  public void evicted() {
+    cache.retire(this);
+  }
+
+  @Override
   public int weightBytes() {
     return (int) Math.min(Integer.MAX_VALUE, WEIGHT_BYTES + rangeTombstones.bytes());
   }
@@ -317,7 +322,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
 
   /** Records a use; a sample suffices. */
   void used(CachedBlock block) {
-    cache.blocks().used(block);
+    cache.used(block);
   }
 
   /**
@@ -330,13 +335,13 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     }
     AtomicReferenceArray<@Nullable CachedBlock> blocks = placesForBlocks();
     Region bytes = packed.unpack(mapping, start, trailer, cache.ledger());
-    CachedBlock made = new CachedBlock(blocks, block, bytes);
+    CachedBlock made = new CachedBlock(cache, blocks, block, bytes);
     CachedBlock other = blocks.compareAndExchange(block, null, made);
     if (other != null) {
-      bytes.free();
+      made.unpin();
       return other;
     }
-    cache.blocks().opened(made, made);
+    cache.unpacked(made);
     return made;
   }
 
@@ -358,7 +363,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     for (int i = 0; blocks != null && i < blocks.length(); i++) {
       CachedBlock block = blocks.getAndSet(i, null);
       if (block != null) {
-        cache.blocks().closed(block);
+        cache.closed(block);
         block.unpin();
       }
     }

@@ -120,8 +120,8 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
 
   /** Pins the reader until the iterator is closed. */
   public InternalIterator iterator(MemoryLedger ledger) {
-    cache.readers().countLookup();
-    cache.readers().used(this);
+    cache.countLookup();
+    cache.used(this);
     TableReader current = pinned();
     try {
       return current.iterator(ledger);
@@ -132,7 +132,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
 
   /** Reports use of the reader; now and then is enough. */
   public void used() {
-    cache.readers().used(this);
+    cache.used(this);
   }
 
   public boolean isOpen() {
@@ -150,7 +150,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
         return;
       }
     }
-    cache.readers().closed(this);
+    cache.closed(this);
     current.unpin();
   }
 
@@ -195,7 +195,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     boolean handedOver = false;
     try {
       // Not under the lock: evicting other readers may run arbitrary code.
-      cache.readers().opened(this, opened);
+      cache.opened(this, opened);
       handedOver = true;
       return opened;
     } finally {

@@ -103,7 +103,19 @@ public final class CurrentReadState {
         null);
   }
 
-  /** Installs the current version and removes the memtable that it now contains. */
+  /** Replaces the active memtable, which is empty, or frees {@code memtable} if that fails. */
+  public void replaceActive(Memtable memtable) {
+    change(
+        () -> {
+          List<SharedMemtable> memtables = new ArrayList<>(get().memtables);
+          memtables.set(0, shared(memtable));
+          return memtables;
+        },
+        memtable,
+        get().active());
+  }
+
+  /** Installs the current version, and removes the memtable that it now contains. */
   public void installVersion(@Nullable Memtable flushed) {
     change(
         () -> {
@@ -227,6 +239,10 @@ public final class CurrentReadState {
     lock.lock();
     try {
       previous = current;
+      if (leaving != null) {
+        // Before a writer sees that there is room for another memtable.
+        leaving.left();
+      }
       try {
         install(memtables.get());
       } finally {

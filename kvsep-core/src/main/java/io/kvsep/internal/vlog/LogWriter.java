@@ -42,7 +42,6 @@ public final class LogWriter {
   private final Epochs<?> epochs;
   private final MemoryLedger ledger;
   private final GrowingRegion stagingMemory;
-  private final Region staging;
 
   /** Streams frames through the staging memory, without growing it. */
   private final RecordSink streaming;
@@ -100,7 +99,7 @@ public final class LogWriter {
     this.epochs = epochs;
     this.ledger = ledger;
     this.stagingMemory = new GrowingRegion(ledger, MemoryPurpose.COMMIT);
-    this.staging = stagingMemory.ensure(STAGING_BYTES);
+    stagingMemory.ensure(LogFormat.FRAME_HEADER_BYTES);
     this.streaming = new RecordSink(stagingMemory);
     this.header = ledger.allocate(MemoryPurpose.COMMIT, LogFormat.SEGMENT_HEADER_BYTES);
   }
@@ -176,6 +175,7 @@ public final class LogWriter {
     boolean ended = false;
     try {
       int place = LogFormat.place(segment.id(), end);
+      Region staging = stagingMemory.region();
       LogFormat.putFrameHeader(staging, place, 0, 0, nextSequence, durable, window);
       segment.write(window.over(staging, 0, LogFormat.FRAME_HEADER_BYTES), end);
       ended = true;
@@ -292,7 +292,10 @@ public final class LogWriter {
       if (length > STAGING_BYTES - staged) {
         writeStaged();
       }
-      staging.put(staged, frame.region(), 0, length);
+      long needed = staged + length;
+      stagingMemory
+          .ensure(needed < GATHER_BYTES_MAX ? needed : STAGING_BYTES)
+          .put(staged, frame.region(), 0, length);
       staged += (int) length;
     }
     end += length;
@@ -345,6 +348,7 @@ public final class LogWriter {
 
   /** Returns whether the remains now begin with an invalid header, where recovery stops. */
   private boolean overwriteRemains(Segment segment) {
+    Region staging = stagingMemory.region();
     staging.fill(0, LogFormat.FRAME_HEADER_BYTES, (byte) 0);
     try {
       segment.write(window.over(staging, 0, LogFormat.FRAME_HEADER_BYTES), groupStart);
@@ -465,7 +469,7 @@ public final class LogWriter {
     if (staged > 0) {
       Segment segment = Objects.requireNonNull(active);
       groupReached = true;
-      segment.write(window.over(staging, 0, staged), end - staged);
+      segment.write(window.over(stagingMemory.region(), 0, staged), end - staged);
       bytesWritten.addAndGet(staged);
       staged = 0;
     }

@@ -47,7 +47,6 @@ public final class Admission {
   private final ReclaimPressure reclaim;
   private final EngineConfig.Shape shape;
   private final int memtablesMax;
-  private final long memtableBytes;
 
   // What depends on the version alone.
   private @Nullable Version version;
@@ -87,7 +86,6 @@ public final class Admission {
     this.reclaim = reclaim;
     this.shape = config.shape();
     this.memtablesMax = shape.memtables().countMax();
-    this.memtableBytes = shape.memtables().bytes();
   }
 
   /** The index figures are estimates from above. */
@@ -100,7 +98,12 @@ public final class Admission {
     logBytes = groupBytes;
     throttle();
     memtablesFull = readState.memtables.size() >= memtablesMax;
-    needsMemtable = isFull(active, indexBytes, recordCount);
+    // An estimate; the rest goes to the next memtable.
+    long needed = indexBytes + Memtable.arenaOverhead(recordCount);
+    needsMemtable = isFull(active, needed);
+    if (needsMemtable && !memtablesFull) {
+      memtablesFull = !memtables.reserve(needed);
+    }
     insertsSlowly = active.insertMayTakeLong();
     needsSegment = logTail.needsSegment(groupBytes, segmentBytes);
   }
@@ -178,15 +181,13 @@ public final class Admission {
    * <p>If the store exceeds memory, {@link CompactionScheduler#coveredBytesMax} applies: these
    * values are not in key order yet.
    */
-  private boolean isFull(Memtable active, long indexBytes, long recordCount) {
-    // An estimate; the rest goes to the next memtable.
-    long needed = indexBytes + Memtable.arenaOverhead(recordCount);
+  private boolean isFull(Memtable active, long needed) {
     long most = memtablesFull ? coveredBytesMaxStuck : coveredBytesMax;
     boolean full =
-        needed > memtableBytes - active.allocatedBytes()
+        needed > active.capacityBytes() - active.allocatedBytes()
             || active.entryCount() * bytesPerEntry > most
             || logBytes > most - memtables.coveredLogBytes();
-    return full && !active.isEmpty();
+    return active.isPlaceholder() || (full && !active.isEmpty());
   }
 
   private void delay() {

@@ -6,14 +6,19 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemtableBudget;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.memory.StoreMemory;
 import io.kvsep.internal.memtable.Memtable;
 import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.FrameEntryReader;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.SegmentDirectory;
+import java.util.Objects;
+import java.util.function.BooleanSupplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Inserts committed frames into the memtable, and starts the next one. Used by the commit leader,
@@ -30,10 +35,13 @@ public final class MemtableWriter implements AutoCloseable {
     GIVE_UP
   }
 
+  private static final int GROWTH = 4;
+
   private final CurrentReadState currentState;
   private final LogWriter logWriter;
   private final SegmentDirectory directory;
   private final MemoryLedger ledger;
+  private final MemtableBudget.Share budget;
   private final EngineConfig.Shape shape;
   private final RandomGenerator random;
   private final CompactionScheduler background;
@@ -44,17 +52,24 @@ public final class MemtableWriter implements AutoCloseable {
   private long coveredLogBytes;
   private volatile boolean closing;
 
+  /** Memory for the next memtable. */
+  private MemtableBudget.@Nullable Grant granted;
+
+  /** Length of the next memtable; 0 for the first after a pause. */
+  private long nextBytes;
+
   public MemtableWriter(
       EngineConfig config,
       CurrentReadState currentState,
       LogWriter logWriter,
       SegmentDirectory directory,
-      MemoryLedger ledger,
+      StoreMemory memory,
       CompactionScheduler background) {
     this.currentState = currentState;
     this.logWriter = logWriter;
     this.directory = directory;
-    this.ledger = ledger;
+    this.ledger = memory.ledger();
+    this.budget = memory.memtables();
     this.shape = config.shape();
     this.random = config.host().random();
     this.background = background;
@@ -71,20 +86,52 @@ public final class MemtableWriter implements AutoCloseable {
     return coveredLogBytes;
   }
 
-  /** Starts a memtable for the next group, which is refused if that fails. */
-  void startMemtable() {
-    switchMemtable(logWriter.end());
+  /**
+   * Reserves memory for the next memtable. Without any, hands the active one to the flush, which
+   * may give some back.
+   *
+   * @param bytes estimated need of the next group
+   * @return whether memory is reserved
+   */
+  boolean reserve(long bytes) {
+    return reserve(bytes, logWriter.end());
   }
 
-  /** Hands the active memtable to the flush and starts a new one. */
-  public void switchMemtable(LogPosition logStart) {
-    switchMemtable(logStart, WhenStuck.REFUSE);
+  private boolean reserve(long bytes, LogPosition logStart) {
+    if (granted == null) {
+      long wanted = wantedBytes(bytes);
+      granted = budget.take(wanted);
+      if (granted == null && !currentState.get().active().isPlaceholder()) {
+        nextBytes = wanted;
+        seal(logStart);
+      }
+    }
+    return granted != null;
+  }
+
+  /** Starts a memtable for the next group. If that fails, the group is refused. */
+  void startMemtable() {
+    switchMemtable(logWriter.end(), WhenStuck.REFUSE);
+  }
+
+  /**
+   * Hands the active memtable to the flush. The next one gets its memory when something is written.
+   */
+  public void sealMemtable(LogPosition logStart) {
+    makeRoom(WhenStuck.REFUSE);
+    seal(logStart);
+    nextBytes = 0;
+  }
+
+  /** Whether the active memtable should be flushed early, because other stores need its memory. */
+  boolean isMemoryWanted() {
+    return budget.isWantedElsewhere();
   }
 
   /** Starts a memtable, unless the active one is empty. */
   void sealActive() {
     if (!currentState.get().active().isEmpty()) {
-      switchMemtable(logWriter.end());
+      sealMemtable(logWriter.end());
     }
   }
 
@@ -120,7 +167,8 @@ public final class MemtableWriter implements AutoCloseable {
   private void insertAll(FrameEntryReader source, WhenStuck whenStuck) {
     for (Entry entry = source.next(); entry != null; entry = source.next()) {
       while (!currentState.get().active().insert(entry, splice)) {
-        if (currentState.get().active().isEmpty()) {
+        Memtable active = currentState.get().active();
+        if (active.isEmpty() && !active.isPlaceholder()) {
           throw new IllegalStateException("an entry is longer than a memtable");
         }
         switchMemtable(source.frameStart(), whenStuck);
@@ -129,12 +177,24 @@ public final class MemtableWriter implements AutoCloseable {
   }
 
   public Memtable firstMemtable(LogPosition logStart) {
-    return new Memtable(ledger, shape.memtables().bytes(), logStart, random.nextLong());
+    return placeholder(logStart, Memtable.Outlook.NONE);
   }
 
-  private Memtable newMemtable(LogPosition logStart) {
-    Memtable before = currentState.get().active();
-    return new Memtable(ledger, shape.memtables().bytes(), logStart, random.nextLong(), before);
+  private Memtable placeholder(LogPosition logStart, Memtable.Outlook outlook) {
+    return Memtable.placeholder(ledger, logStart, random.nextLong(), outlook);
+  }
+
+  /** A memtable that was filled is followed by a larger one. */
+  private long wantedBytes(long needed) {
+    Memtable active = currentState.get().active();
+    long usual;
+    if (active.isPlaceholder()) {
+      usual = nextBytes == 0 ? budget.firstBytes(shape.memtables().bytes()) : nextBytes;
+    } else {
+      boolean filled = active.allocatedBytes() >= active.capacityBytes() / 2;
+      usual = filled ? GROWTH * active.capacityBytes() : active.capacityBytes();
+    }
+    return Math.min(shape.memtables().bytes(), Math.max(usual, needed));
   }
 
   /**
@@ -142,35 +202,65 @@ public final class MemtableWriter implements AutoCloseable {
    * waits: enough for a small excess over the estimate. A read-only store keeps all memtables.
    */
   private void switchMemtable(LogPosition logStart, WhenStuck whenStuck) {
-    if (readOnly) {
-      currentState.addMemtable(newMemtable(logStart));
-      return;
+    boolean mayTake = readOnly;
+    if (!readOnly) {
+      boolean hasRoom = currentState.get().active().isPlaceholder() || makeRoom(whenStuck);
+      mayTake = !hasRoom || !await(() -> reserve(0, logStart), whenStuck);
     }
+    if (mayTake && granted == null) {
+      granted = budget.takeAnyway(wantedBytes(0));
+    }
+    Memtable active = currentState.get().active();
+    Memtable next =
+        Memtable.in(
+            Objects.requireNonNull(granted), ledger, logStart, random.nextLong(), active.outlook());
+    granted = null;
+    if (active.isPlaceholder()) {
+      currentState.replaceActive(next);
+    } else {
+      currentState.addMemtable(next);
+    }
+    coveredLogBytes = 0;
+    if (!readOnly) {
+      background.flushNeeded();
+    }
+  }
+
+  private boolean makeRoom(WhenStuck whenStuck) {
     background.flushNeeded();
-    if (currentState.get().memtables.size() >= shape.memtables().countMax()) {
-      awaitFlush(whenStuck);
-    }
-    currentState.addMemtable(newMemtable(logStart));
+    return await(
+        () -> currentState.get().memtables.size() < shape.memtables().countMax(), whenStuck);
+  }
+
+  private void seal(LogPosition logStart) {
+    currentState.addMemtable(placeholder(logStart, currentState.get().active().outlook()));
     coveredLogBytes = 0;
     background.flushNeeded();
   }
 
   @Override
   public void close() {
+    if (granted != null) {
+      granted.release();
+    }
     entries.close();
   }
 
-  private void awaitFlush(WhenStuck whenStuck) {
+  /** Waits for flushes; returns false if none succeeds and the commit must not fail. */
+  private boolean await(BooleanSupplier hasRoom, WhenStuck whenStuck) {
+    if (hasRoom.getAsBoolean()) {
+      return true;
+    }
     stalls.begin();
     try {
       currentState.prepareFlushes();
       Throwable tried = null;
       long seen = currentState.changes();
-      while (currentState.get().memtables.size() >= shape.memtables().countMax()) {
+      while (!hasRoom.getAsBoolean()) {
         background.check();
         Throwable error = background.flushError();
         if (whenStuck == WhenStuck.WAIT && error != null && mayExceed()) {
-          break;
+          return false;
         }
         if (whenStuck != WhenStuck.REFUSE && error != null && error != tried) {
           // The failure may be a missing thread, so this one tries: once per background attempt,
@@ -185,12 +275,13 @@ public final class MemtableWriter implements AutoCloseable {
         currentState.awaitChange(seen);
         seen = currentState.changes();
       }
+      return true;
     } finally {
       stalls.end(WriteStalls.Cause.MEMTABLES_FULL, 0);
     }
   }
 
   private boolean mayExceed() {
-    return closing || currentState.get().memtables.size() == shape.memtables().countMax();
+    return closing || currentState.get().memtables.size() <= shape.memtables().countMax();
   }
 }

@@ -75,7 +75,8 @@ public final class SegmentRotation implements ActiveSegment {
     commitsAtTick = commits;
     recent.tick();
     long unflushed = space.unflushedBytes(versions.current());
-    boolean flushes = unflushed >= FLUSHED_BYTES_MIN && recent.bytes() <= unflushed / TRICKLE_PARTS;
+    boolean isWorthIt = memtables.isMemoryWanted() || unflushed >= FLUSHED_BYTES_MIN;
+    boolean flushes = isWorthIt && recent.bytes() <= unflushed / TRICKLE_PARTS;
     if (flushes && retryTicks.isDue(flushFailed)) {
       // In advance: the failure may be a lack of memory.
       flushFailed = true;
@@ -96,7 +97,7 @@ public final class SegmentRotation implements ActiveSegment {
           if (currentState.isOpen()
               && currentState.get().memtables.size() == 1
               && !currentState.get().active().isEmpty()) {
-            memtables.switchMemtable(logWriter.end());
+            memtables.sealMemtable(logWriter.end());
           }
         });
   }

@@ -15,6 +15,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.ScratchBudget;
+import io.kvsep.internal.memory.StoreMemory;
 import io.kvsep.internal.read.ReadContext;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.internal.read.UserBytes;
@@ -58,19 +59,16 @@ public final class StoreWrites {
 
   public StoreWrites(
       EngineConfig config,
-      MemoryLedger ledger,
+      StoreMemory memory,
       CommitPipeline pipeline,
       IntervalSyncs syncs,
       StoreReads reads) {
     this.config = config;
-    this.ledger = ledger;
+    this.ledger = memory.ledger();
+    this.memory = memory.commits();
     this.pipeline = pipeline;
     this.syncs = syncs;
     this.reads = reads;
-    EngineConfig.Shape shape = config.shape();
-    this.memory =
-        new ScratchBudget(
-            shape.commits().bytesMax(), shape.keptBytesMax(), shape.commits().slotBytesMax());
     this.slots = new Epochs<>(this::newRequest);
     this.readOnly = config.mode().readOnly();
     this.syncsEveryCommit = config.sync().commits() == CommitSync.EVERY_COMMIT;

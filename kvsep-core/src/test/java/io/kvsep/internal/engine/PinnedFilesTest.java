@@ -99,7 +99,8 @@ final class PinnedFilesTest {
 
     long pinned = engine.stats().pinned().memtableBytes();
     assertTrue(pinned >= Engines.TINY.memtables().bytes());
-    assertEquals(2 * pinned, engine.stats().memoryBytes().get("memtable"));
+    long memtables = engine.stats().memoryBytes().getOrDefault("memtable", 0L);
+    assertTrue(memtables >= pinned && memtables < 2 * pinned, () -> "one more in " + memtables);
     cursor.close();
     assertEquals(pinned, engine.stats().pinned().memtableBytes());
     second.close();
@@ -266,7 +267,7 @@ final class PinnedFilesTest {
     assertEquals(segments, stats.logSegments());
     long memtables =
         stats.memoryBytes().getOrDefault("memtable", 0L) - stats.pinned().memtableBytes();
-    assertTrue(memtables >= Engines.TINY.memtables().bytes(), "the active one is there");
+    assertTrue(memtables > 0, "the active one is there, if without room");
     long arenas = Engines.TINY.memtables().countMax() * Engines.TINY.memtables().bytes();
     assertTrue(memtables <= arenas + arenas / 7, () -> memtables + " bytes, indexes included");
   }

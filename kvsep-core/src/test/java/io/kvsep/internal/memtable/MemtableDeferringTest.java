@@ -356,7 +356,7 @@ final class MemtableDeferringTest {
   }
 
   private void goOnInTheNext() {
-    Memtable next = new Memtable(ledger, ARENA_BYTES, LogPosition.START, 1, memtable);
+    Memtable next = new Memtable(ledger, ARENA_BYTES, LogPosition.START, 1, memtable.outlook());
     memtable.free();
     memtable = next;
   }

@@ -40,7 +40,7 @@ final class MemtableVersionsTest {
   }
 
   private void goOnInTheNext() {
-    Memtable next = new Memtable(ledger, ARENA_BYTES, LogPosition.START, 1, memtable);
+    Memtable next = new Memtable(ledger, ARENA_BYTES, LogPosition.START, 1, memtable.outlook());
     memtable.free();
     memtable = next;
   }
@@ -126,12 +126,12 @@ final class MemtableVersionsTest {
     for (int i = 0; i < 10_000; i++) {
       insert(2L * i, i + 1);
     }
-    assertEquals(0, memtable.expectedKeys());
+    assertEquals(0, memtable.outlook().expectedKeys());
     for (int i = 0; i < 10_000; i++) {
       assertEquals(i + 1, find(2L * i, 1 << 20));
       assertEquals(0, find(2L * i + 1, 1 << 20));
     }
-    assertEquals(10_000, memtable.expectedKeys());
+    assertEquals(10_000, memtable.outlook().expectedKeys());
   }
 
   @Test
@@ -149,7 +149,7 @@ final class MemtableVersionsTest {
     for (int i = 0; i < 3000; i++) {
       insert(i % 1000, i + 1);
     }
-    long expected = memtable.expectedKeys();
+    long expected = memtable.outlook().expectedKeys();
     assertEquals(1000, expected);
     goOnInTheNext();
     for (int i = 0; i < 9000; i++) {

@@ -347,7 +347,7 @@ final class ReclaimFailureTest {
   void valuesAreReadWhileTheFileOfAFailedEditIsTakenAway() {
     int checks = 0;
     // Some are of compactions that come before, or the marks behind an edit.
-    for (int write = 1; write <= 25; write++) {
+    for (int write = 1; write <= 60; write++) {
       storage = new CrashableStorage();
       model.clear();
       checks += checksWhileAnEditFails(write);
