@@ -103,7 +103,7 @@ final class StoresCommand {
   /** Nothing is written or read. */
   private void rest() {
     // The first ticks of the stores also compile them.
-    pause(2);
+    pause(6);
     long cpu = Figures.processCpuNanos();
     pause(2);
     figures.text(

@@ -4,8 +4,8 @@ import java.io.IOException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -16,19 +16,24 @@ import org.jspecify.annotations.Nullable;
  * unmapped: the system keeps its pages, and the space of a deleted file, until the process ends.
  */
 final class InterruptShield {
+  /** One thread, however many stores there are: mapping a file takes microseconds. */
   private static final ThreadPoolExecutor THREADS =
       new ThreadPoolExecutor(
-          0,
-          Integer.MAX_VALUE,
+          1,
+          1,
           1,
           TimeUnit.SECONDS,
-          new SynchronousQueue<>(),
+          new LinkedBlockingQueue<>(),
           task -> {
             Thread thread = new Thread(null, task, "kvsep-map", 0, /* inherit locals */ false);
             thread.setContextClassLoader(null);
             thread.setDaemon(true);
             return thread;
           });
+
+  static {
+    THREADS.allowCoreThreadTimeOut(true);
+  }
 
   private InterruptShield() {}
 

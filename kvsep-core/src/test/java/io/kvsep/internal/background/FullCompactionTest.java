@@ -4,11 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.config.EngineConfig.CommitSync;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.ForwardingScheduler;
 import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.ManualScheduler;
 import io.kvsep.testing.Seeds;
@@ -44,7 +46,12 @@ final class FullCompactionTest {
       scheduler = new ManualScheduler(seed, compactionsMax);
       engine =
           StorageEngine.open(
-              Engines.config(storage, CommitSync.ON_DEMAND, clock, new Random(seed), scheduler));
+              Engines.config(
+                  storage,
+                  CommitSync.ON_DEMAND,
+                  clock,
+                  new Random(seed),
+                  new UninterruptedFlushes(scheduler, clock)));
     }
 
     void put(int i, byte[] value) {
@@ -283,6 +290,21 @@ final class FullCompactionTest {
     return value;
   }
 
+  /** A writer that interrupts a flush may wait for it, and nothing would end that. */
+  private static final class UninterruptedFlushes extends ForwardingScheduler {
+    private final InterruptedClock clock;
+
+    UninterruptedFlushes(Scheduler scheduler, InterruptedClock clock) {
+      super(scheduler);
+      this.clock = clock;
+    }
+
+    @Override
+    public void execute(Lane lane, Runnable task) {
+      super.execute(lane, lane == Lane.FLUSH ? () -> clock.runUninterrupted(task) : task);
+    }
+  }
+
   /** Stands still. Asked for the time, as each job does before it reads anything, it lets write. */
   private static final class InterruptedClock extends ManualClock {
     Runnable interruption = () -> {};
@@ -290,6 +312,16 @@ final class FullCompactionTest {
 
     InterruptedClock() {
       super(1_000);
+    }
+
+    void runUninterrupted(Runnable task) {
+      boolean before = interrupted;
+      interrupted = true;
+      try {
+        task.run();
+      } finally {
+        interrupted = before;
+      }
     }
 
     @Override
