@@ -259,7 +259,7 @@ final class LogSource {
   }
 
   private static byte[] key(Region region, RecordView record) {
-    return region.getBytes(record.keyOffset(), record.keyLength());
+    return region.getBytes(record.keyOffset, record.keyLength);
   }
 
   private final class Sink implements AuditSink {
@@ -279,10 +279,10 @@ final class LogSource {
       }
       expected = sequence + 1;
       firstSequence = firstSequence == NOT_BEGUN ? sequence : firstSequence;
-      if (record.kind() == Tag.RANGE_DELETE) {
+      if (record.kind == Tag.RANGE_DELETE) {
         ranges.add(
             key(region, record),
-            region.getBytes(record.storedOffset(), record.storedLength()),
+            region.getBytes(record.storedOffset(), record.storedLength),
             sequence);
       } else if (offset >= part.from() || lostKeys.contains(key(region, record))) {
         runs.add(region, record, part.segment(), offset, sequence);

@@ -64,10 +64,10 @@ final class SortedRuns implements AutoCloseable {
 
   /** Adds a put or delete at the position to which pointers refer. */
   void add(Region region, RecordView record, long segment, long offset, long sequence) {
-    int kind = record.kind();
+    int kind = record.kind;
     entry.keyRegion = region;
-    entry.keyOffset = record.keyOffset();
-    entry.keyLength = record.keyLength();
+    entry.keyOffset = record.keyOffset;
+    entry.keyLength = record.keyLength;
     entry.valueLength = 0;
     if (kind != Tag.DELETE) {
       entry.expiresAtMillis = Tag.expires(kind) ? record.expiresAtMillis(region) : 0;
@@ -76,7 +76,7 @@ final class SortedRuns implements AutoCloseable {
       entry.valueRegion = target;
       entry.valueOffset = 0;
       entry.valueLength =
-          (int) ValuePointer.put(target, 0, segment, offset, record.length(), record.valueLength());
+          (int) ValuePointer.put(target, 0, segment, offset, record.length, record.valueLength);
     }
     entry.tag = Tag.of(sequence, kind);
     if (!memtable.insert(entry, splice)) {

@@ -131,7 +131,7 @@ public final class BlobFileAudit implements AutoCloseable {
       if (holdsRecord(at, end)) {
         recordCount++;
         sink.record(region, record, at, AuditSink.UNKNOWN_SEQUENCE);
-        at += record.length();
+        at += record.length;
       } else if (relocations == null) {
         // The end of the records is unknown.
         return;

@@ -252,11 +252,11 @@ public final class BlobFileWriter implements AutoCloseable {
   /** The buffer has at least the whole header and key. */
   private boolean holdsKey(
       Segment from, long at, int length, Region key, long keyOffset, int keyLength) {
-    if (!record.decode(buffer, buffered, (long) buffered + length) || record.length() != length) {
+    if (!record.decode(buffer, buffered, (long) buffered + length) || record.length != length) {
       Region.requirePagesRead();
       throw new CorruptionException(from.name(), at, "a record", "none");
     }
-    return Region.compare(buffer, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength)
+    return Region.compare(buffer, record.keyOffset, record.keyLength, key, keyOffset, keyLength)
         == 0;
   }
 

@@ -43,6 +43,15 @@ public final class Frame implements AutoCloseable {
   private static final byte[] NOT_PACKED = new byte[0];
   private static final int[] NO_RECORDS = {};
 
+  // Fields kept of each record in memory. The kind includes the LZ4 flag.
+  private static final int KIND = 0;
+  private static final int KEY_LENGTH = 1;
+  private static final int VALUE_LENGTH = 2;
+  private static final int VALUE_OFFSET = 3;
+  private static final int END = 4;
+  private static final int CRC = 5;
+  private static final int FIELDS = 6;
+
   public record Encoding(int inlineValueBytesMax, int compressionBytesMin) {
     boolean compresses(int valueLength) {
       return valueLength >= compressionBytesMin && valueLength > inlineValueBytesMax;
@@ -63,8 +72,8 @@ public final class Frame implements AutoCloseable {
 
   private final List<byte[]> packedValues = new ArrayList<>();
 
-  /** End of each record in memory. */
-  private int[] recordEnds = NO_RECORDS;
+  /** {@link #FIELDS} of each record in memory. */
+  private int[] records = NO_RECORDS;
 
   private @Nullable RecordSource streamed;
   private long bodyLength;
@@ -74,9 +83,6 @@ public final class Frame implements AutoCloseable {
   private long segment;
   private long offset;
   private long firstSequence;
-
-  /** Whether the checksums include the position of an abandoned append. */
-  private boolean placed;
 
   public Frame(MemoryLedger ledger, Encoding encoding) {
     this.encoding = encoding;
@@ -106,7 +112,6 @@ public final class Frame implements AutoCloseable {
     recordCount = source.recordCount();
     payloadBytes = source.payloadBytes();
     indexBytes = 0;
-    placed = false;
     packedValues.clear();
     source.rewind();
     try {
@@ -119,8 +124,7 @@ public final class Frame implements AutoCloseable {
       // One allocation: growing in steps would copy a large batch several times.
       startInMemory();
       for (int i = 0; source.next(); i++) {
-        putRecord(source);
-        recordEnds[i] = Math.toIntExact(sink.length());
+        putRecord(i, source);
       }
       bodyLength = sink.length() - LogFormat.FRAME_HEADER_BYTES;
     } catch (IOException e) {
@@ -136,8 +140,6 @@ public final class Frame implements AutoCloseable {
     recordCount = 1;
     payloadBytes = (long) keyLength + valueLength;
     indexBytes = 0;
-    placed = false;
-    countIndexBytes(keyspace, keyLength, valueLength);
     streamed = null;
     Region source = raw.region();
     try {
@@ -150,13 +152,15 @@ public final class Frame implements AutoCloseable {
       sink.begin();
       putHeader(sink, Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
       sink.put(source, 0, keyLength);
+      long valueOffset = sink.length();
       if (stored >= 0) {
         sink.put(packed.region(), 0, stored);
       } else {
         sink.put(source, keyLength, valueLength);
       }
-      sink.end(0);
-      recordEnds[0] = Math.toIntExact(sink.length());
+      int kind = stored >= 0 ? Tag.PUT | LogFormat.LZ4 : Tag.PUT;
+      int storedKeyLength = Keyspaces.prefixLength(keyspace) + keyLength;
+      endRecord(0, kind, storedKeyLength, valueOffset, valueLength);
       bodyLength = sink.length() - LogFormat.FRAME_HEADER_BYTES;
     } catch (IOException e) {
       throw new UncheckedIOException("a frame in memory does no I/O", e);
@@ -165,8 +169,8 @@ public final class Frame implements AutoCloseable {
 
   private void startInMemory() {
     sink.toMemory(LogFormat.FRAME_HEADER_BYTES, lengthMax(payloadBytes, recordCount));
-    if (recordEnds.length < recordCount) {
-      recordEnds = new int[recordCount];
+    if (records.length / FIELDS < recordCount) {
+      records = new int[Math.multiplyExact(recordCount, FIELDS)];
     }
   }
 
@@ -197,15 +201,12 @@ public final class Frame implements AutoCloseable {
     return indexBytes;
   }
 
-  public long firstSequence() {
-    return firstSequence;
+  /** Of the last record; the numbers of a frame are consecutive. */
+  public long lastSequence() {
+    return firstSequence + recordCount - 1;
   }
 
-  public long segment() {
-    return segment;
-  }
-
-  public long offset() {
+  long offset() {
     return offset;
   }
 
@@ -214,8 +215,6 @@ public final class Frame implements AutoCloseable {
    * append.
    */
   void place(long atSegment, long atOffset, long sequence, LogPosition durable) {
-    long oldSegment = segment;
-    long oldOffset = offset;
     segment = atSegment;
     offset = atOffset;
     firstSequence = sequence;
@@ -225,22 +224,46 @@ public final class Frame implements AutoCloseable {
     Region region = memory.region();
     putFrameHeader(region, durable);
     int start = LogFormat.FRAME_HEADER_BYTES;
-    for (int i = 0; i < recordCount; i++) {
+    for (int i = 0; i < recordCount * FIELDS; i += FIELDS) {
+      int end = records[i + END];
       int place = LogFormat.place(segment, offset + start);
-      if (placed) {
-        place ^= LogFormat.place(oldSegment, oldOffset + start);
-      }
-      int end = recordEnds[i];
-      int crcAt = end - LogFormat.CRC_BYTES;
-      region.putInt(crcAt, region.getInt(crcAt) ^ place);
+      region.putInt(end - LogFormat.CRC_BYTES, records[i + CRC] ^ place);
       start = end;
     }
-    placed = true;
   }
 
   /** Only for a frame in memory. */
   Region region() {
     return memory.region();
+  }
+
+  /** Lets {@code entries} read the records, once they are in the log. */
+  public void readInto(FrameEntryReader entries, SegmentDirectory directory) {
+    if (streamed == null) {
+      entries.start(this, memory.region(), 0, length(), segment, offset, firstSequence);
+      return;
+    }
+    // The mapping is replaced and retired only after this thread publishes more.
+    Region mapped = directory.get(segment).mapped(offset + length(), Integer.MAX_VALUE);
+    if (mapped == null) {
+      throw new IllegalStateException("a published frame can always be mapped");
+    }
+    entries.start(null, mapped, offset, length(), segment, offset, firstSequence);
+  }
+
+  /** Sets the fields of a record in memory as decoding it would. */
+  void read(int index, int start, RecordView record) {
+    int at = index * FIELDS;
+    int kind = records[at + KIND];
+    int valueOffset = records[at + VALUE_OFFSET];
+    record.kind = kind & ~LogFormat.LZ4;
+    record.compressed = (kind & LogFormat.LZ4) != 0;
+    record.start = start;
+    record.length = records[at + END] - start;
+    record.keyLength = records[at + KEY_LENGTH];
+    record.keyOffset = (long) valueOffset - record.keyLength;
+    record.storedLength = records[at + END] - LogFormat.CRC_BYTES - valueOffset;
+    record.valueLength = records[at + VALUE_LENGTH];
   }
 
   /** Encodes a streamed frame; {@code target} is at the position of the frame. */
@@ -286,14 +309,13 @@ public final class Frame implements AutoCloseable {
 
   @Override
   public void close() {
-    recordEnds = NO_RECORDS;
+    records = NO_RECORDS;
     memory.close();
     packed.close();
     raw.close();
   }
 
-  private void putRecord(RecordSource source) throws IOException {
-    countIndexBytes(source.keyspace, source.keyLength, source.valueLength);
+  private void putRecord(int index, RecordSource source) throws IOException {
     int stored = -1;
     byte[] value = source.value;
     if (value != null
@@ -304,12 +326,31 @@ public final class Frame implements AutoCloseable {
     }
     sink.begin();
     putHeaderAndKey(sink, source, stored);
+    long valueOffset = sink.length();
     if (stored >= 0) {
       sink.put(packed.region(), 0, stored);
     } else if (value != null) {
       sink.put(value, source.valueOffset, source.valueLength);
     }
-    sink.end(0);
+    int kind = stored >= 0 ? source.kind | LogFormat.LZ4 : source.kind;
+    endRecord(index, kind, storedKeyLength(source), valueOffset, source.valueLength);
+  }
+
+  private void endRecord(
+      int index, int kind, int storedKeyLength, long valueOffset, int valueLength)
+      throws IOException {
+    int at = index * FIELDS;
+    records[at + CRC] = sink.end(0);
+    records[at + KIND] = kind;
+    records[at + KEY_LENGTH] = storedKeyLength;
+    records[at + VALUE_LENGTH] = valueLength;
+    records[at + VALUE_OFFSET] = (int) valueOffset;
+    records[at + END] = Math.toIntExact(sink.length());
+    countIndexBytes(storedKeyLength, valueLength);
+  }
+
+  private static int storedKeyLength(RecordSource source) {
+    return Keyspaces.prefixLength(source.keyspace) + source.keyLength;
   }
 
   private static void putHeaderAndKey(RecordSink target, RecordSource source, int stored)
@@ -352,13 +393,9 @@ public final class Frame implements AutoCloseable {
         region, place, bodyLength, recordCount, firstSequence, durable, window);
   }
 
-  private void countIndexBytes(int keyspace, int keyLength, int valueLength) {
+  private void countIndexBytes(int storedKeyLength, int valueLength) {
     int inline = valueLength <= encoding.inlineValueBytesMax ? valueLength : 0;
-    indexBytes +=
-        Keyspaces.prefixLength(keyspace)
-            + keyLength
-            + Payload.EXPIRY_BYTES
-            + Math.max(inline, ValuePointer.BYTES_MAX);
+    indexBytes += storedKeyLength + Payload.EXPIRY_BYTES + Math.max(inline, ValuePointer.BYTES_MAX);
   }
 
   private boolean compressesStreamed(RecordSource source) {
@@ -379,13 +416,13 @@ public final class Frame implements AutoCloseable {
         stored = block == null ? -1 : block.length;
       }
       total += recordLength(source, stored);
-      countIndexBytes(source.keyspace, source.keyLength, source.valueLength);
+      countIndexBytes(storedKeyLength(source), source.valueLength);
     }
     bodyLength = total;
   }
 
   private static long recordLength(RecordSource source, int stored) {
-    int storedKey = Keyspaces.prefixLength(source.keyspace) + source.keyLength;
+    int storedKey = storedKeyLength(source);
     long length = 1L + Varint.length(storedKey);
     if (source.kind != Tag.DELETE) {
       int kept = stored >= 0 ? stored : source.valueLength;

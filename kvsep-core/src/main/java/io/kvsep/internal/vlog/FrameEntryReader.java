@@ -4,7 +4,6 @@ import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.iterator.ValuePointer;
-import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -12,11 +11,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Converts a frame's records to memtable entries: short values inline, others as pointers. Commits
- * and recovery share it, and so build the same index. Not thread safe.
+ * and recovery share it, and so build the same index. Decodes records, unless the frame is still in
+ * memory and knows their fields. Not thread safe.
  */
 public final class FrameEntryReader implements AutoCloseable {
   private final int inlineValueBytesMax;
-  private final GrowingRegion pointer;
+  private final Region pointer;
   private final RecordView record = new RecordView();
   private final Entry entry = new Entry();
 
@@ -30,32 +30,30 @@ public final class FrameEntryReader implements AutoCloseable {
   /** File offset of the region's start. */
   private long fileOffset;
 
+  /** The frame, if it is in memory. */
+  private @Nullable Frame encoded;
+
+  private int index;
+
   public FrameEntryReader(MemoryLedger ledger, int inlineValueBytesMax) {
     this.inlineValueBytesMax = inlineValueBytesMax;
-    this.pointer = new GrowingRegion(ledger, MemoryPurpose.COMMIT);
-    this.region = pointer.ensure(ValuePointer.BYTES_MAX);
+    this.pointer = ledger.allocateUncleared(MemoryPurpose.COMMIT, ValuePointer.BYTES_MAX);
+    this.region = pointer;
   }
 
-  public void over(Frame frame, SegmentDirectory directory) {
-    long frameOffset = frame.offset();
-    long segmentId = frame.segment();
-    if (frame.isStreamed()) {
-      Segment from = directory.get(segmentId);
-      long frameEnd = frameOffset + frame.length();
-      // The mapping is replaced and retired only after this thread publishes more.
-      Region mapped = from.mapped(frameEnd, Integer.MAX_VALUE);
-      if (mapped == null) {
-        throw new IllegalStateException("a published frame can always be mapped");
-      }
-      start(mapped, frameOffset, frame.length(), segmentId, frameOffset, frame.firstSequence());
-    } else {
-      start(frame.region(), 0, frame.length(), segmentId, frameOffset, frame.firstSequence());
-    }
-  }
-
-  /** Reads the frame at {@code start} of {@code source}, which is at {@code offset} of the file. */
+  /**
+   * Reads the frame at {@code start} of {@code source}, which is at {@code offset} of the file.
+   *
+   * @param inMemory the frame if {@code source} is its memory
+   */
   void start(
-      Region source, long start, long length, long segmentId, long offset, long firstSequence) {
+      @Nullable Frame inMemory,
+      Region source,
+      long start,
+      long length,
+      long segmentId,
+      long offset,
+      long firstSequence) {
     region = source;
     at = start + LogFormat.FRAME_HEADER_BYTES;
     limit = start + length;
@@ -63,6 +61,8 @@ public final class FrameEntryReader implements AutoCloseable {
     frameOffset = offset;
     fileOffset = offset - start;
     sequence = firstSequence;
+    encoded = inMemory;
+    index = 0;
   }
 
   public LogPosition frameStart() {
@@ -74,38 +74,39 @@ public final class FrameEntryReader implements AutoCloseable {
     if (at >= limit) {
       return null;
     }
-    if (!record.decode(region, at, limit)) {
+    if (encoded != null) {
+      encoded.read(index++, (int) at, record);
+    } else if (!record.decode(region, at, limit)) {
       throw new IllegalStateException("a verified frame does not hold");
     }
     entry.keyRegion = region;
-    entry.keyOffset = record.keyOffset();
-    entry.keyLength = record.keyLength();
-    int kind = record.kind();
+    entry.keyOffset = record.keyOffset;
+    entry.keyLength = record.keyLength;
+    int kind = record.kind;
     entry.expiresAtMillis = Tag.expires(kind) ? record.expiresAtMillis(region) : 0;
-    if (Tag.baseKind(kind) == Tag.DELETE) {
+    if (kind == Tag.DELETE) {
       entry.valueLength = 0;
     } else if (kind == Tag.RANGE_DELETE
-        || (record.valueLength() <= inlineValueBytesMax && !record.isCompressed())) {
+        || (record.valueLength <= inlineValueBytesMax && !record.compressed)) {
       entry.valueRegion = region;
       entry.valueOffset = record.storedOffset();
-      entry.valueLength = record.storedLength();
+      entry.valueLength = record.storedLength;
     } else {
       kind = Tag.POINTER | (kind & Tag.EXPIRES);
-      Region target = pointer.region();
-      entry.valueRegion = target;
+      entry.valueRegion = pointer;
       entry.valueOffset = 0;
       entry.valueLength =
           (int)
               ValuePointer.put(
-                  target, 0, segment, fileOffset + at, record.length(), record.valueLength());
+                  pointer, 0, segment, fileOffset + at, record.length, record.valueLength);
     }
     entry.tag = Tag.of(sequence++, kind);
-    at += record.length();
+    at += record.length;
     return entry;
   }
 
   @Override
   public void close() {
-    pointer.close();
+    pointer.free();
   }
 }

@@ -158,9 +158,9 @@ public final class LogReader {
     }
     long handedOut = 0;
     if (sequence > after) {
-      long at = record.keyOffset();
-      byte[] key = region.getBytes(at, record.keyLength());
-      int kind = record.kind();
+      long at = record.keyOffset;
+      byte[] key = region.getBytes(at, record.keyLength);
+      int kind = record.kind;
       long expiry = Tag.expires(kind) ? record.expiresAtMillis(region) : 0;
       byte[] value = value();
       sink.record(sequence, kind, key, value, expiry, last);
@@ -181,7 +181,7 @@ public final class LogReader {
       Region.requirePagesRead();
       throw damage("a record", "bytes that are none");
     }
-    int length = record.length();
+    int length = record.length;
     int crc =
         scratch.window.crc32c(region, at, length - LogFormat.CRC_BYTES)
             ^ LogFormat.place(segment.id(), offset);
@@ -193,11 +193,11 @@ public final class LogReader {
   }
 
   private byte[] value() {
-    if (!record.isCompressed()) {
-      return region.getBytes(record.storedOffset(), record.storedLength());
+    if (!record.compressed) {
+      return region.getBytes(record.storedOffset(), record.storedLength);
     }
-    byte[] value = new byte[record.valueLength()];
-    ByteBuffer stored = scratch.window.over(region, record.storedOffset(), record.storedLength());
+    byte[] value = new byte[record.valueLength];
+    ByteBuffer stored = scratch.window.over(region, record.storedOffset(), record.storedLength);
     ValueCodec.decompress(stored, ByteBuffer.wrap(value), segment.name(), offset);
     return value;
   }

@@ -174,7 +174,7 @@ public final class LogScanner implements AutoCloseable {
   }
 
   public void readInto(FrameEntryReader entries) {
-    entries.start(region, at, frameLength, segment, at, firstSequence);
+    entries.start(null, region, at, frameLength, segment, at, firstSequence);
   }
 
   /**
@@ -302,7 +302,7 @@ public final class LogScanner implements AutoCloseable {
         return false;
       }
       largestKeyspaceOfFrame = Math.max(largestKeyspaceOfFrame, record.keyspace(region));
-      offset += record.length();
+      offset += record.length;
       count++;
     }
     if (count != recordCount) {

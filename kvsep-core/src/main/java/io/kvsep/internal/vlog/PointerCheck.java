@@ -73,7 +73,7 @@ public final class PointerCheck implements AutoCloseable {
     } else {
       directory.cold().load(region, offset, length);
     }
-    if (!record.decode(region, at, at + length) || record.length() != length) {
+    if (!record.decode(region, at, at + length) || record.length != length) {
       return wrong("a record of " + length + " bytes", "none");
     }
     int crc =
@@ -82,25 +82,25 @@ public final class PointerCheck implements AutoCloseable {
     if (region.getInt(record.crcOffset()) != crc) {
       return wrong(LogFormat.hex(crc), LogFormat.hex(region.getInt(record.crcOffset())));
     }
-    if (Region.compare(region, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength)
+    if (Region.compare(region, record.keyOffset, record.keyLength, key, keyOffset, keyLength)
         != 0) {
       return wrong("the key's own record", "another key");
     }
     boolean expires = Tag.expires(kind);
-    if (record.kind() != (expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT)
-        || record.valueLength() != ValuePointer.valueLength(payload, pointer)
+    if (record.kind != (expires ? Tag.PUT | Tag.EXPIRES : Tag.PUT)
+        || record.valueLength != ValuePointer.valueLength(payload, pointer)
         || (expires
             && record.expiresAtMillis(region)
                 != Payload.expiresAtMillis(kind, payload, payloadOffset))) {
       return wrong("a record of the entry's kind, length and expiry", "another one");
     }
-    return record.isCompressed() ? unpack(region, segment, offset) : null;
+    return record.compressed ? unpack(region, segment, offset) : null;
   }
 
   private @Nullable CorruptionException unpack(Region region, Segment segment, long offset) {
-    ByteBuffer stored = window.over(region, record.storedOffset(), record.storedLength());
+    ByteBuffer stored = window.over(region, record.storedOffset(), record.storedLength);
     ValueCodec.decompress(
-        stored, ByteBuffer.wrap(new byte[record.valueLength()]), segment.name(), offset);
+        stored, ByteBuffer.wrap(new byte[record.valueLength]), segment.name(), offset);
     return null;
   }
 

@@ -138,7 +138,7 @@ public final class RecordReader implements AutoCloseable {
       }
       if (found) {
         framed |= offset == end + LogFormat.FRAME_HEADER_BYTES;
-        end = offset + record.length();
+        end = offset + record.length;
       }
       offset = least(all, segment, next);
     }
@@ -221,18 +221,18 @@ public final class RecordReader implements AutoCloseable {
     if (at < LogFormat.SEGMENT_HEADER_BYTES || length > limit - at) {
       throw new CorruptionException(name, at, "a record of " + length + " bytes", "end of file");
     }
-    if (!holds(region, file, at, at + length) || record.length() != length) {
+    if (!holds(region, file, at, at + length) || record.length != length) {
       throw new CorruptionException(name, at, "a record of " + length + " bytes", "damaged bytes");
     }
-    if (record.keyLength() != key.length
-        || region.compareTo(record.keyOffset(), record.keyLength(), key) != 0) {
+    if (record.keyLength != key.length
+        || region.compareTo(record.keyOffset, record.keyLength, key) != 0) {
       throw new CorruptionException(name, at, "the key's own record", "another key");
     }
-    if (!record.isCompressed()) {
-      return region.getBytes(record.storedOffset(), record.storedLength());
+    if (!record.compressed) {
+      return region.getBytes(record.storedOffset(), record.storedLength);
     }
-    byte[] value = new byte[record.valueLength()];
-    ByteBuffer stored = window.over(region, record.storedOffset(), record.storedLength());
+    byte[] value = new byte[record.valueLength];
+    ByteBuffer stored = window.over(region, record.storedOffset(), record.storedLength);
     ValueCodec.decompress(stored, ByteBuffer.wrap(value), name, at);
     return value;
   }

@@ -131,12 +131,13 @@ final class RecordSink {
     length += count;
   }
 
-  /** Ends the record with its checksum, xored with {@code place}. */
-  void end(int place) throws IOException {
+  /** Ends the record with its checksum, xored with {@code place}; returns it without place. */
+  int end(int place) throws IOException {
     Region target = room(LogFormat.CRC_BYTES);
     int crc = window.crc32cMore(target, crcStart, length - crcStart);
     target.putInt(length, crc ^ place);
     length += LogFormat.CRC_BYTES;
+    return crc;
   }
 
   void flush() throws IOException {

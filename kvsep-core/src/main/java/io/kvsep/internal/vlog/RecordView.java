@@ -4,6 +4,7 @@ import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.base.Limits;
 import io.kvsep.internal.base.Lz4;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 
@@ -12,15 +13,19 @@ import io.kvsep.internal.memory.Region;
  * Mutable. Not thread safe.
  */
 public final class RecordView {
-  private long start;
-  private int length;
-  private int kind;
-  private int keyLength;
-  private int storedLength;
-  private int valueLength;
-  private long expiryOffset;
-  private long keyOffset;
-  private boolean compressed;
+  /** As {@link RecordSource#kind}. */
+  public int kind;
+
+  public boolean compressed;
+  public int length;
+  public long keyOffset;
+  public int keyLength;
+
+  /** Of the value as it is stored; the value follows the key. */
+  public int storedLength;
+
+  public int valueLength;
+  long start;
 
   /** Length of the last varint. */
   private int varintBytes;
@@ -71,9 +76,8 @@ public final class RecordView {
     } else if (compressed) {
       return false;
     }
-    expiryOffset = at;
     if (Tag.expires(kind)) {
-      at += 8;
+      at += Payload.EXPIRY_BYTES;
     }
     keyOffset = at;
     long rest = limit - at;
@@ -111,27 +115,6 @@ public final class RecordView {
     return -1;
   }
 
-  /** As {@link RecordSource#kind}. */
-  public int kind() {
-    return kind;
-  }
-
-  boolean isCompressed() {
-    return compressed;
-  }
-
-  public int length() {
-    return length;
-  }
-
-  public int keyLength() {
-    return keyLength;
-  }
-
-  public long keyOffset() {
-    return keyOffset;
-  }
-
   /** Returns -1 if the prefix is invalid. */
   int keyspace(Region region) {
     int first = keyLength == 0 ? Keyspaces.LONG_FORM : region.getByte(keyOffset) & 0xff;
@@ -141,20 +124,12 @@ public final class RecordView {
             region.getBytes(keyOffset, Math.min(keyLength, Limits.KEYSPACE_PREFIX_BYTES_MAX)));
   }
 
-  public int storedLength() {
-    return storedLength;
-  }
-
   public long storedOffset() {
     return keyOffset + keyLength;
   }
 
-  public int valueLength() {
-    return valueLength;
-  }
-
   public long expiresAtMillis(Region region) {
-    return region.getLong(expiryOffset);
+    return region.getLong(keyOffset - Payload.EXPIRY_BYTES);
   }
 
   long crcOffset() {

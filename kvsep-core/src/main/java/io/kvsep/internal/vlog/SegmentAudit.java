@@ -223,12 +223,12 @@ public final class SegmentAudit implements AutoCloseable {
           return;
         }
         record.decode(region, at, limit);
-        sink.damaged(at, at + record.length(), what);
+        sink.damaged(at, at + record.length, what);
       } else {
         recordCount++;
         sink.record(region, record, at, sequence + i);
       }
-      at += record.length();
+      at += record.length;
     }
     if (at != limit) {
       sink.damaged(
@@ -253,7 +253,7 @@ public final class SegmentAudit implements AutoCloseable {
           || (withCrc && !record.crcHolds(region, segment, window))) {
         return false;
       }
-      at += record.length();
+      at += record.length;
     }
     return at == limit;
   }

@@ -103,7 +103,7 @@ public final class ValueReader {
     RecordView record = result.record;
     verify(segment, offset, region, at, length, scratch, record);
     int order =
-        Region.compare(region, record.keyOffset(), record.keyLength(), key, keyOffset, keyLength);
+        Region.compare(region, record.keyOffset, record.keyLength, key, keyOffset, keyLength);
     if (order != 0) {
       Region.requirePagesRead();
       throw new CorruptionException(segment.name(), offset, "the key's own record", "another key");
@@ -119,12 +119,12 @@ public final class ValueReader {
       int length,
       Scratch scratch,
       RecordView record) {
-    if (!record.decode(region, at, at + length) || record.length() != length) {
+    if (!record.decode(region, at, at + length) || record.length != length) {
       // Bytes of an unreadable page look damaged.
       Region.requirePagesRead();
       throw new CorruptionException(segment.name(), offset, "a record", "none");
     }
-    if (scratch.trusting && !record.isCompressed()) {
+    if (scratch.trusting && !record.compressed) {
       // The user of the value would learn of an unreadable page too late.
       scratch.window.requireReadable(region, at, length);
       return;
@@ -143,12 +143,12 @@ public final class ValueReader {
   private static void deliver(
       Segment segment, Region region, long fileOffset, Scratch scratch, StoredValue result) {
     RecordView record = result.record;
-    if (!record.isCompressed()) {
-      result.set(region, record.storedOffset(), record.storedLength());
+    if (!record.compressed) {
+      result.set(region, record.storedOffset(), record.storedLength);
       return;
     }
-    int valueLength = record.valueLength();
-    ByteBuffer stored = scratch.window.over(region, record.storedOffset(), record.storedLength());
+    int valueLength = record.valueLength;
+    ByteBuffer stored = scratch.window.over(region, record.storedOffset(), record.storedLength);
     boolean isLong = valueLength > SCRATCH_BYTES_MAX && !scratch.copied;
     if (isLong || !scratch.fits(scratch.value, valueLength)) {
       byte[] heap = new byte[valueLength];

@@ -142,7 +142,7 @@ public final class MemtableWriter implements AutoCloseable {
 
   /** Inserts the records of a frame that is in the log. */
   void insert(Frame frame) {
-    entries.over(frame, directory);
+    frame.readInto(entries, directory);
     insertAll(entries, WhenStuck.WAIT);
     if (frame.isStreamed()) {
       // Read back from the file, without a checksum.

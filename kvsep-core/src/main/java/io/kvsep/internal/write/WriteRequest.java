@@ -145,9 +145,9 @@ public final class WriteRequest implements SlotContext {
     decided = true;
   }
 
-  /** Number of the last record; valid once committed. A frame's numbers are consecutive. */
+  /** Number of the last record; valid once committed. */
   long lastSequence() {
-    return frame.firstSequence() + frame.recordCount() - 1;
+    return frame.lastSequence();
   }
 
   /** Throws the error, or the store's failure if an Error ended the leader. */

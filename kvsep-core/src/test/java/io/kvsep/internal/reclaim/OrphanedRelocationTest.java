@@ -64,11 +64,11 @@ final class OrphanedRelocationTest {
     region.put(0, log, 0, log.length);
     RecordView record = new RecordView();
     assertTrue(record.decode(region, FIRST_RECORD, log.length));
-    ValuePointer.put(region, log.length, 1, FIRST_RECORD, record.length(), record.valueLength());
+    ValuePointer.put(region, log.length, 1, FIRST_RECORD, record.length, record.valueLength);
     EpochSlot<SlotContext> slot = epochs.enter();
     try (BlobFileWriter writer =
         new BlobFileWriter(storage, storeId, ORPHAN, ledger, directory, Map.of(1L, 1L))) {
-      writer.add(region, log.length, region, record.keyOffset(), record.keyLength());
+      writer.add(region, log.length, region, record.keyOffset, record.keyLength);
       writer.finish();
     } finally {
       epochs.exit(slot);

@@ -174,7 +174,7 @@ final class LogFixture implements AutoCloseable {
   List<Indexed> entries(Frame frame) {
     EpochSlot<SlotContext> slot = epochs.enter();
     try (FrameEntryReader entries = new FrameEntryReader(ledger, inlineValueBytesMax)) {
-      entries.over(frame, directory);
+      frame.readInto(entries, directory);
       return copied(entries);
     } finally {
       epochs.exit(slot);

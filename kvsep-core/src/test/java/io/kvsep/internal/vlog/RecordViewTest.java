@@ -27,14 +27,14 @@ final class RecordViewTest {
   void everyFieldIsWhereTheFormatSays() {
     Region region = region("32 03 02 05  00102030405060ff  006b31  abcd  01020304");
     assertTrue(view.decode(region, 0, region.length()));
-    assertEquals(Tag.PUT | Tag.EXPIRES, view.kind());
-    assertTrue(view.isCompressed());
-    assertEquals(21, view.length());
-    assertEquals(3, view.keyLength());
-    assertEquals(12, view.keyOffset());
-    assertEquals(2, view.storedLength());
+    assertEquals(Tag.PUT | Tag.EXPIRES, view.kind);
+    assertTrue(view.compressed);
+    assertEquals(21, view.length);
+    assertEquals(3, view.keyLength);
+    assertEquals(12, view.keyOffset);
+    assertEquals(2, view.storedLength);
     assertEquals(15, view.storedOffset());
-    assertEquals(5, view.valueLength());
+    assertEquals(5, view.valueLength);
     assertEquals(0xff60_5040_3020_1000L, view.expiresAtMillis(region));
     assertEquals(17, view.crcOffset());
     region.free();
@@ -44,14 +44,14 @@ final class RecordViewTest {
   void rangeDeleteHasItsEndForAValue() {
     Region region = region("04 02 03  0061  006d7a  01020304");
     assertTrue(view.decode(region, 0, region.length()));
-    assertEquals(Tag.RANGE_DELETE, view.kind());
-    assertFalse(view.isCompressed());
-    assertEquals(2, view.keyLength());
-    assertEquals(3, view.keyOffset());
-    assertEquals(3, view.storedLength());
-    assertEquals(3, view.valueLength());
+    assertEquals(Tag.RANGE_DELETE, view.kind);
+    assertFalse(view.compressed);
+    assertEquals(2, view.keyLength);
+    assertEquals(3, view.keyOffset);
+    assertEquals(3, view.storedLength);
+    assertEquals(3, view.valueLength);
     assertEquals(5, view.storedOffset());
-    assertEquals(12, view.length());
+    assertEquals(12, view.length);
     region.free();
     Region longest = region("04 01 848004 00 " + "00".repeat(65_540 + 4));
     assertTrue(view.decode(longest, 0, longest.length()));
@@ -121,10 +121,10 @@ final class RecordViewTest {
             Region region = ledger.allocate(MemoryPurpose.READ, bytes.length);
             region.put(0, bytes, 0, bytes.length);
             if (view.decode(region, 0, bytes.length)) {
-              assertTrue(view.length() <= bytes.length);
-              assertEquals(view.length() - 4, view.crcOffset());
-              assertEquals(view.crcOffset(), view.storedOffset() + view.storedLength());
-              assertEquals(view.storedOffset(), view.keyOffset() + view.keyLength());
+              assertTrue(view.length <= bytes.length);
+              assertEquals(view.length - 4, view.crcOffset());
+              assertEquals(view.crcOffset(), view.storedOffset() + view.storedLength);
+              assertEquals(view.storedOffset(), view.keyOffset + view.keyLength);
             }
             region.free();
           }
