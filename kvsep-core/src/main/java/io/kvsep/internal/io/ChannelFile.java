@@ -94,15 +94,12 @@ final class ChannelFile implements StorageFile {
   @Override
   public void write(ByteBuffer source, long offset) throws IOException {
     requireDirect(source);
-    requireOffset(offset);
-    requireWritable();
     repeated(WRITE, source, offset - source.position());
   }
 
   @Override
   public int read(ByteBuffer target, long offset) throws IOException {
     requireDirect(target);
-    requireOffset(offset);
     if (target.isReadOnly()) {
       throw new IllegalArgumentException("read into a read-only buffer");
     }
@@ -134,7 +131,6 @@ final class ChannelFile implements StorageFile {
 
   @Override
   public void truncate(long length) throws IOException {
-    requireWritable();
     repeated(
         (current, file, end) -> {
           long fileLength = current.size();
@@ -197,21 +193,9 @@ final class ChannelFile implements StorageFile {
     return channel;
   }
 
-  private void requireWritable() {
-    if (!writable) {
-      throw new NonWritableChannelException();
-    }
-  }
-
   private static void requireDirect(ByteBuffer buffer) {
     if (!buffer.isDirect()) {
       throw new IllegalArgumentException("heap buffer");
-    }
-  }
-
-  private static void requireOffset(long offset) {
-    if (offset < 0) {
-      throw new IllegalArgumentException("negative offset: " + offset);
     }
   }
 

@@ -110,7 +110,7 @@ public final class Memtable {
   /** A memtable without room, in place of the active one while nothing is written. */
   public static Memtable placeholder(
       MemoryLedger ledger, LogPosition logStart, long seed, Outlook outlook) {
-    return new Memtable(ledger, Nodes.overheadBytes(), null, logStart, seed, outlook);
+    return new Memtable(ledger, Nodes.FIRST_FREE, null, logStart, seed, outlook);
   }
 
   private Memtable(
@@ -144,7 +144,7 @@ public final class Memtable {
   }
 
   public boolean isPlaceholder() {
-    return arena.length() <= Nodes.overheadBytes();
+    return arena.length() <= Nodes.FIRST_FREE;
   }
 
   /** Prediction for the next memtable. Called by the inserting thread. */
@@ -158,7 +158,8 @@ public final class Memtable {
 
   /** Returns false, with nothing changed, if the memtable is full. */
   public boolean insert(Entry entry, Splice splice) {
-    if (Tag.kind(entry.tag) == Tag.RANGE_DELETE) {
+    int kind = Tag.kind(entry.tag);
+    if (kind == Tag.RANGE_DELETE) {
       return insertRange(entry);
     }
     if (!list.insert(entry, splice.list)) {
@@ -167,7 +168,7 @@ public final class Memtable {
     sample.add(entryCount.getPlain(), nodes.newestNode());
     countEntry();
     add(keyBytes, entry.keyLength);
-    if (Tag.kind(entry.tag) == Tag.DELETE) {
+    if (kind == Tag.DELETE) {
       add(tombstoneCount, 1);
     }
     newestSequence.setRelease(Tag.sequence(entry.tag));
@@ -319,6 +320,11 @@ public final class Memtable {
     return nodes.allocatedBytes();
   }
 
+  /** Arena bytes that entries may still take. */
+  public long freeBytes() {
+    return nodes.freeBytes();
+  }
+
   /** Arena bytes, used or not. */
   public long capacityBytes() {
     return arena.length();
@@ -326,7 +332,7 @@ public final class Memtable {
 
   /** Estimated arena bytes of the entries in addition to keys and payloads. */
   public static long arenaOverhead(long entries) {
-    return Nodes.overheadBytes() + entries * Nodes.overheadOfEach();
+    return Nodes.FIRST_FREE + entries * Nodes.OVERHEAD_BYTES;
   }
 
   /**

@@ -59,7 +59,12 @@ final class Nodes {
   private static final int NODE_HEADER_BYTES = 8;
   private static final long NODE_KEY_LENGTH = 4;
   private static final int UNLINKED = 1 << 31;
-  private static final int FIRST_FREE = HEAD + NODE_HEADER_BYTES + 8 * HEIGHT_MAX;
+
+  /** Arena bytes before the first entry. */
+  static final int FIRST_FREE = HEAD + NODE_HEADER_BYTES + 8 * HEIGHT_MAX;
+
+  /** Average of an entry without key and payload. A version takes three bytes less, and no key. */
+  static final int OVERHEAD_BYTES = ENTRY_HEADER_BYTES + 3 + NODE_HEADER_BYTES + 8 * 4 / 3 + 1;
 
   private final Region arena;
   private final long heightSeed;
@@ -82,6 +87,11 @@ final class Nodes {
   long allocatedBytes() {
     long now = bounds.getAcquire();
     return (int) now + arena.length() - (now >>> 32);
+  }
+
+  long freeBytes() {
+    long now = bounds.getAcquire();
+    return (now >>> 32) - (int) now;
   }
 
   /** Where the next entry and its node go. */
@@ -220,16 +230,6 @@ final class Nodes {
     return arena.getInt(node);
   }
 
-  /** Average without key and payload. */
-  static int overheadOfEach() {
-    // A version takes three bytes less, and no key.
-    return ENTRY_HEADER_BYTES + 3 + NODE_HEADER_BYTES + 8 * 4 / 3 + 1;
-  }
-
-  static int overheadBytes() {
-    return FIRST_FREE;
-  }
-
   private static long entryBytes(int keyLength, int payloadLength) {
     return (ENTRY_HEADER_BYTES + keyLength + (long) payloadLength + 3) & ~3L;
   }
@@ -258,15 +258,12 @@ final class Nodes {
       return NULL;
     }
     bounds.setRelease(node << 32 | at + entryBytes);
-    arena.putInt(node, (int) at);
-    if (ofVersion) {
-      arena.putInt(node + VERSION_KEY_NODE, keyNode);
-    } else {
-      arena.putInt(node + NODE_KEY_LENGTH, keyLength | UNLINKED);
-    }
+    // With the next field, which is the key node or the key length.
+    arena.putLong(node, at | (long) (ofVersion ? keyNode : keyLength | UNLINKED) << 32);
     arena.putLong(at, entry.tag);
-    arena.putInt(at + ENTRY_PAYLOAD_LENGTH, ofVersion ? payloadLength | OF_VERSION : payloadLength);
-    arena.putInt(at + ENTRY_CHAIN, NULL);
+    // With an empty chain.
+    int lengthWord = ofVersion ? payloadLength | OF_VERSION : payloadLength;
+    arena.putLong(at + ENTRY_PAYLOAD_LENGTH, Integer.toUnsignedLong(lengthWord));
     at += ENTRY_HEADER_BYTES;
     arena.put(at, Objects.requireNonNull(entry.keyRegion), entry.keyOffset, keyLength);
     at += keyLength;

@@ -132,7 +132,7 @@ public final class LogWriter {
     boolean written = false;
     try {
       new FileHeader(storeId, id).put(header, LogFormat.SEGMENT, headerWindow);
-      segment.write(headerWindow.over(header, 0, LogFormat.SEGMENT_HEADER_BYTES), 0);
+      segment.writable().write(headerWindow.over(header, 0, LogFormat.SEGMENT_HEADER_BYTES), 0);
       written = true;
     } finally {
       if (!written) {
@@ -177,7 +177,7 @@ public final class LogWriter {
       int place = LogFormat.place(segment.id(), end);
       Region staging = stagingMemory.region();
       LogFormat.putFrameHeader(staging, place, 0, 0, nextSequence, durable, window);
-      segment.write(window.over(staging, 0, LogFormat.FRAME_HEADER_BYTES), end);
+      segment.writable().write(window.over(staging, 0, LogFormat.FRAME_HEADER_BYTES), end);
       ended = true;
     } finally {
       if (!ended) {
@@ -286,7 +286,7 @@ public final class LogWriter {
     } else if (alone || length >= GATHER_BYTES_MAX) {
       writeStaged();
       groupReached = true;
-      segment.write(window.over(frame.region(), 0, (int) length), end);
+      segment.writable().write(window.over(frame.region(), 0, (int) length), end);
       bytesWritten.addAndGet(length);
     } else {
       if (length > STAGING_BYTES - staged) {
@@ -351,7 +351,7 @@ public final class LogWriter {
     Region staging = stagingMemory.region();
     staging.fill(0, LogFormat.FRAME_HEADER_BYTES, (byte) 0);
     try {
-      segment.write(window.over(staging, 0, LogFormat.FRAME_HEADER_BYTES), groupStart);
+      segment.writable().write(window.over(staging, 0, LogFormat.FRAME_HEADER_BYTES), groupStart);
       return true;
     } catch (IOException e) {
       return false;
@@ -469,7 +469,7 @@ public final class LogWriter {
     if (staged > 0) {
       Segment segment = Objects.requireNonNull(active);
       groupReached = true;
-      segment.write(window.over(stagingMemory.region(), 0, staged), end - staged);
+      segment.writable().write(window.over(stagingMemory.region(), 0, staged), end - staged);
       bytesWritten.addAndGet(staged);
       staged = 0;
     }

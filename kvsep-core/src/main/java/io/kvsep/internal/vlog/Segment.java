@@ -149,10 +149,6 @@ public final class Segment {
     file = storage.open(name, /* writable= */ true);
   }
 
-  void write(ByteBuffer source, long offset) throws IOException {
-    writable().write(source, offset);
-  }
-
   StorageFile writable() {
     StorageFile open = file;
     if (open == null) {

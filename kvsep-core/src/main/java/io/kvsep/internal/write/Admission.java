@@ -10,6 +10,7 @@ import io.kvsep.internal.reclaim.ReclaimPressure;
 import io.kvsep.internal.version.Version;
 import io.kvsep.internal.view.CurrentReadState;
 import io.kvsep.internal.view.ReadState;
+import io.kvsep.internal.vlog.LogWriter;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +43,7 @@ public final class Admission {
 
   private final CurrentReadState currentState;
   private final LogTail logTail;
+  private final LogWriter logWriter;
   private final MemtableWriter memtables;
   private final CompactionScheduler background;
   private final ReclaimPressure reclaim;
@@ -81,6 +83,7 @@ public final class Admission {
       ReclaimPressure reclaim) {
     this.currentState = currentState;
     this.logTail = logTail;
+    this.logWriter = logTail.logWriter();
     this.memtables = memtables;
     this.background = background;
     this.reclaim = reclaim;
@@ -105,7 +108,7 @@ public final class Admission {
       memtablesFull = !memtables.reserve(needed);
     }
     insertsSlowly = active.insertMayTakeLong();
-    needsSegment = logTail.needsSegment(groupBytes, segmentBytes);
+    needsSegment = logWriter.needsNewSegment(groupBytes, segmentBytes);
   }
 
   /** Whether the group takes more than appending and inserting. */
@@ -149,7 +152,9 @@ public final class Admission {
   }
 
   private void throttle() {
-    double excess = garbageExcess();
+    // Garbage beyond the threshold; negative below it, or if no job removes it.
+    double excess =
+        reclaim.isRelieved() ? PRESSURE_STEP * (reclaim.get() - ReclaimPressure.SLOWDOWN) : -1;
     stops = slows && levelZeroTables >= shape.levelZero().stopTables();
     if (!slows && excess < 0) {
       speed = FULL_SPEED;
@@ -160,11 +165,6 @@ public final class Admission {
     double relief = Math.max(PRESSED_MIN, PRESSED_MAX - excess);
     crowded = slows && room <= relief;
     speed = crowded ? room : relief;
-  }
-
-  /** Garbage beyond the threshold; negative below it, or if no job removes it. */
-  private double garbageExcess() {
-    return reclaim.isRelieved() ? PRESSURE_STEP * (reclaim.get() - ReclaimPressure.SLOWDOWN) : -1;
   }
 
   /**
@@ -184,10 +184,11 @@ public final class Admission {
   private boolean isFull(Memtable active, long needed) {
     long most = memtablesFull ? coveredBytesMaxStuck : coveredBytesMax;
     boolean full =
-        needed > active.capacityBytes() - active.allocatedBytes()
+        needed > active.freeBytes()
             || active.entryCount() * bytesPerEntry > most
             || logBytes > most - memtables.coveredLogBytes();
-    return active.isPlaceholder() || (full && !active.isEmpty());
+    // A placeholder is always full.
+    return full && (active.isPlaceholder() || !active.isEmpty());
   }
 
   private void delay() {

@@ -11,6 +11,7 @@ import io.kvsep.internal.memory.PageFault;
 import io.kvsep.internal.memory.PageFaults;
 import io.kvsep.internal.view.SnapshotRegistry;
 import io.kvsep.internal.vlog.Frame;
+import io.kvsep.internal.vlog.LogWriter;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,6 +54,7 @@ public final class CommitPipeline {
   private static final int SPINS = Runtime.getRuntime().availableProcessors() > 1 ? 300 : 0;
 
   private final LogTail logTail;
+  private final LogWriter logWriter;
   private final MemtableWriter memtables;
   private final Admission admission;
   private final FailureState failure;
@@ -100,6 +102,7 @@ public final class CommitPipeline {
       DroppedKeyspaces shutKeyspaces,
       long lastSequence) {
     this.logTail = logTail;
+    this.logWriter = logTail.logWriter();
     this.memtables = memtables;
     this.admission = admission;
     this.failure = failure;
@@ -202,7 +205,10 @@ public final class CommitPipeline {
   /** Appends and publishes the frames, or leaves nothing of them. */
   private void append(List<WriteRequest> group) {
     try {
-      logTail.prepare(admission.needsSegment());
+      if (admission.needsSegment()) {
+        logTail.startSegment();
+      }
+      logWriter.begin();
       boolean published = false;
       try {
         for (int i = 0; i < group.size(); i++) {
@@ -211,7 +217,7 @@ public final class CommitPipeline {
           // numbers.
           long first = nextSequence;
           nextSequence += frame.recordCount();
-          logTail.append(frame, first, /* alone= */ group.size() == 1);
+          logWriter.append(frame, first, /* alone= */ group.size() == 1);
         }
         logTail.publish();
         published = true;

@@ -11,7 +11,6 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.view.CurrentReadState;
-import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.LogWriter;
 import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
@@ -122,33 +121,12 @@ public final class LogTail implements FlushLog {
   }
 
   /**
-   * Prepares for a group.
-   *
-   * @param newSegment see {@link #needsSegment}
-   */
-  public void prepare(boolean newSegment) throws IOException {
-    if (newSegment) {
-      startSegment();
-    }
-    logWriter.begin();
-  }
-
-  /**
    * Short while little is live: a file takes its full length until the log has left it. Longer if
    * much is retained anyway.
    */
   long segmentBytes(Version version) {
     long part = Math.max(retainedPart, version.liveBytes() / LIVE_BYTES_PER_SEGMENT_BYTE);
     return Math.min(segmentBytesMax, Math.max(SEGMENT_BYTES_MIN, part));
-  }
-
-  /** Whether a group of this length needs a new segment, which may take syncs. */
-  boolean needsSegment(long bytes, long segmentBytes) {
-    return logWriter.needsNewSegment(bytes, segmentBytes);
-  }
-
-  public void append(Frame frame, long firstSequence, boolean alone) throws IOException {
-    logWriter.append(frame, firstSequence, alone);
   }
 
   public void publish() throws IOException {
@@ -306,7 +284,7 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  private void startSegment() throws IOException {
+  void startSegment() throws IOException {
     lock.lock();
     try {
       removeLeaving();

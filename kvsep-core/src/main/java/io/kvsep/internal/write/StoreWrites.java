@@ -98,7 +98,7 @@ public final class StoreWrites {
     BatchWrites.checkBoundLength(from);
     BatchWrites.checkBoundLength(to);
     if (Arrays.compareUnsigned(from, to) >= 0) {
-      exit(enter());
+      slots.exit(enter());
       return;
     }
     commitSingle(keyspace, Tag.RANGE_DELETE, from, Keyspaces.storedKey(keyspace, to), 0);
@@ -332,7 +332,7 @@ public final class StoreWrites {
         slots.visitNext(WriteRequest::giveBack);
       }
     } finally {
-      exit(slot);
+      slots.exit(slot);
     }
   }
 
@@ -344,10 +344,6 @@ public final class StoreWrites {
 
   public boolean isClosed() {
     return closed;
-  }
-
-  private void exit(EpochSlot<WriteRequest> slot) {
-    slots.exit(slot);
   }
 
   public void free() {
@@ -391,14 +387,14 @@ public final class StoreWrites {
     } catch (InternalError e) {
       throw PageFaults.error(e);
     } finally {
-      exit(slot);
+      slots.exit(slot);
     }
   }
 
   private EpochSlot<WriteRequest> enter() {
     EpochSlot<WriteRequest> slot = enterToRead();
     if (readOnly) {
-      exit(slot);
+      slots.exit(slot);
       throw new ReadOnlyStoreException();
     }
     return slot;
@@ -410,24 +406,18 @@ public final class StoreWrites {
   }
 
   private EpochSlot<WriteRequest> enterToRead() {
-    requirePagesRead();
-    EpochSlot<WriteRequest> slot = slots.enter();
-    if (closed) {
-      exit(slot);
-      throw new StoreClosedException("the store is closed");
-    }
-    return slot;
-  }
-
-  /**
-   * Raises an earlier page fault of this thread, e.g. through a value view. During a write it would
-   * fail the store; during epoch entry it would leave the slot occupied.
-   */
-  private void requirePagesRead() {
+    // Raises an earlier page fault of this thread, e.g. through a value view. During a write it
+    // would fail the store; during epoch entry it would leave the slot occupied.
     if (DeferredPageFaults.areExpected()) {
       PageFaults.requireNone();
       DeferredPageFaults.wereAsked();
     }
+    EpochSlot<WriteRequest> slot = slots.enter();
+    if (closed) {
+      slots.exit(slot);
+      throw new StoreClosedException("the store is closed");
+    }
+    return slot;
   }
 
   private WriteRequest newRequest() {

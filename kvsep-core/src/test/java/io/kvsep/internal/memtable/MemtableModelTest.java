@@ -327,7 +327,7 @@ final class MemtableModelTest {
   void anArenaForTheTallestTowerTakesTheEntry() {
     for (int length : new int[] {1, 7, 8, 100, 65_540}) {
       for (long seed = 1; seed <= 50; seed++) {
-        try (Run run = new Run(seed, Nodes.overheadBytes() + entryBytesMax(length, 20))) {
+        try (Run run = new Run(seed, Nodes.FIRST_FREE + entryBytesMax(length, 20))) {
           assertTrue(run.insert(new byte[length], Tag.of(1, Tag.PUT), new byte[20]));
           run.checkAll();
         }
@@ -337,7 +337,7 @@ final class MemtableModelTest {
 
   @Test
   void anArenaTooShortForAnythingRefuses() {
-    try (Run run = new Run(1, Nodes.overheadBytes())) {
+    try (Run run = new Run(1, Nodes.FIRST_FREE)) {
       assertFalse(run.insert(new byte[1], Tag.of(1, Tag.DELETE), new byte[0]));
       run.checkAll();
       assertEquals(new LogPosition(3, 40), run.memtable.logStart());
