@@ -6,6 +6,7 @@ import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.PrefetchSink;
 import io.kvsep.internal.memory.Region;
+import io.kvsep.internal.vlog.OrderedReads;
 import io.kvsep.internal.vlog.ReadBatch;
 import io.kvsep.internal.vlog.RecordPrefetcher;
 import io.kvsep.internal.vlog.ValueReader;
@@ -56,6 +57,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   private final int entriesAsked;
 
   private final RecordPrefetcher near;
+  private @Nullable OrderedReads ordered;
 
   /** Number of moves at which the prefetched records are used up. */
   private long nearUntil;
@@ -132,6 +134,19 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
       device.start(following);
     }
     batch.finish();
+  }
+
+  /** As {@link #reach}; does nothing and returns false unless the value is one of many in order. */
+  boolean loadOrdered(VisibleIterator cursor, long pointerOffset) {
+    if (!forward || entriesAsked > 0) {
+      return false;
+    }
+    OrderedReads reads = ordered;
+    if (reads == null) {
+      reads = values.newOrderedReads();
+      ordered = reads;
+    }
+    return reads.load(cursor.payloadRegion(), pointerOffset);
   }
 
   /**

@@ -350,6 +350,8 @@ public final class SnapshotCursor extends BoundedCursor {
     if (ahead != null) {
       if (!ahead.isDue()) {
         ahead.approach(iterator, stepsLeft());
+      } else if (ahead.loadOrdered(iterator, offset)) {
+        context.scratch.expectLoaded();
       } else {
         ahead.reach(iterator, offset, stepsLeft());
       }

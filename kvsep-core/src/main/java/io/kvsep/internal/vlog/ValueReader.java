@@ -51,6 +51,10 @@ public final class ValueReader {
     return new ReadBatch(directory);
   }
 
+  public OrderedReads newOrderedReads() {
+    return new OrderedReads(directory);
+  }
+
   public RecordPrefetcher newNearRecords() {
     return new RecordPrefetcher(directory);
   }
@@ -72,6 +76,7 @@ public final class ValueReader {
     target.decode(pointer, pointerOffset);
     long offset = target.offset;
     int length = target.recordLength;
+    boolean isLoaded = scratch.isLoaded();
     Segment segment = directory.find(target.segment);
     if (segment == null) {
       // The segment was rewritten; the offset is now that in its home.
@@ -94,7 +99,7 @@ public final class ValueReader {
       region = scratch.record.ensure(length);
       at = 0;
       segment.read(scratch.window.over(region, 0, length), offset);
-    } else {
+    } else if (!isLoaded) {
       cold.load(region, offset, length);
     }
     if (scratch.isAlone() && at == offset && !(scratch.trusting && scratch.shown)) {
@@ -183,6 +188,7 @@ public final class ValueReader {
     private boolean copied;
     private boolean shown;
     private boolean trusting;
+    private boolean loaded;
 
     /**
      * @param memory budget charged, if not null
@@ -218,6 +224,17 @@ public final class ValueReader {
      */
     public void trustValues() {
       trusting = true;
+    }
+
+    /** Announces that the next record was just loaded. */
+    public void expectLoaded() {
+      loaded = true;
+    }
+
+    private boolean isLoaded() {
+      boolean is = loaded;
+      loaded = false;
+      return is;
     }
 
     private boolean isAlone() {
