@@ -42,6 +42,10 @@ public final class KvOptions {
     return shared == null ? values.memoryBudgetBytes : shared.memoryBudgetBytes();
   }
 
+  int inlineValueBytesMaxIfLarge() {
+    return values.inlineValueBytesMaxIfLarge;
+  }
+
   /** {@return the value of {@link Builder#inlineValueBytesMax}} */
   public int inlineValueBytesMax() {
     return values.inlineValueBytesMax;
@@ -128,6 +132,7 @@ public final class KvOptions {
     private boolean givesMemoryBudget;
     private boolean givesBackgroundThreads;
     private int inlineValueBytesMax = 256;
+    private int inlineValueBytesMaxIfLarge = 64;
     private long segmentBytes = 256 * MIB;
     private ValueCompression valueCompression = ValueCompression.LZ4;
     private int valueCompressionBytesMin = 1024;
@@ -173,13 +178,15 @@ public final class KvOptions {
 
     /**
      * Values up to this many bytes are stored inline with their keys; longer ones only in the value
-     * log. Default 256, from 0 (only empty values) to 64 KiB.
+     * log. Default 256, but 64 for what is written while the store exceeds half of all memory; from
+     * 0 (only empty values) to 64 KiB.
      *
      * @param value the value of the option
      * @return this builder
      */
     public Builder inlineValueBytesMax(int value) {
       inlineValueBytesMax = value;
+      inlineValueBytesMaxIfLarge = value;
       return this;
     }
 
@@ -396,6 +403,7 @@ public final class KvOptions {
       copy.durability = durability;
       copy.memoryBudgetBytes = memoryBudgetBytes;
       copy.inlineValueBytesMax = inlineValueBytesMax;
+      copy.inlineValueBytesMaxIfLarge = inlineValueBytesMaxIfLarge;
       copy.segmentBytes = segmentBytes;
       copy.valueCompression = valueCompression;
       copy.valueCompressionBytesMin = valueCompressionBytesMin;

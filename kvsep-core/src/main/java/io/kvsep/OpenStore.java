@@ -117,6 +117,7 @@ final class OpenStore extends StoreView implements KvStore {
         new Values(
             options.segmentBytes(),
             options.inlineValueBytesMax(),
+            options.inlineValueBytesMaxIfLarge(),
             compresses ? options.valueCompressionBytesMin() : Integer.MAX_VALUE,
             options.verifyValues()),
         Shape.forBudget(

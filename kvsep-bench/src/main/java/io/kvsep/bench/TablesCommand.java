@@ -127,6 +127,7 @@ final class TablesCommand {
           new Values(
               usual.segmentBytes(),
               dataset.valueBytes(),
+              /* inlineBytesMaxIfLarge= */ dataset.valueBytes(),
               /* compressionBytesMin= */ Integer.MAX_VALUE,
               /* areVerified= */ true),
           shape,

@@ -104,7 +104,8 @@ public final class ConfigDraft {
 
   private ConfigDraft values(
       long segmentBytes, int inlineBytesMax, int compressionBytesMin, boolean areVerified) {
-    values = new Values(segmentBytes, inlineBytesMax, compressionBytesMin, areVerified);
+    int ifLarge = Math.min(values.inlineBytesMaxIfLarge(), inlineBytesMax);
+    values = new Values(segmentBytes, inlineBytesMax, ifLarge, compressionBytesMin, areVerified);
     return this;
   }
 

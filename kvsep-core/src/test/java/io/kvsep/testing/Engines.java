@@ -79,6 +79,7 @@ public final class Engines {
         new Values(
             SEGMENT_BYTES,
             /* inlineBytesMax= */ 64,
+            /* inlineBytesMaxIfLarge= */ 16,
             /* compressionBytesMin= */ 128,
             /* areVerified= */ true),
         TINY,

@@ -59,6 +59,9 @@ public final class CompactionScheduler {
 
   private static final long NEVER = -1;
 
+  /** A guess: the code of the first flush of a process is not compiled yet. */
+  private static final double FIRST_FLUSH_NANOS_PER_BYTE = 20;
+
   private final EngineConfig config;
   private final CurrentReadState currentState;
   private final VersionSet versions;
@@ -101,6 +104,8 @@ public final class CompactionScheduler {
   private final AtomicLong flushes = new AtomicLong();
   private final AtomicLong compactions = new AtomicLong();
   private final AtomicLong tableBytesWritten = new AtomicLong();
+
+  private volatile double flushNanosPerByte = FIRST_FLUSH_NANOS_PER_BYTE;
 
   public CompactionScheduler(
       EngineConfig config,
@@ -286,9 +291,19 @@ public final class CompactionScheduler {
     return compactions.get();
   }
 
+  /** What the last flush took per byte that its memtable allocated. */
+  public double flushNanosPerByte() {
+    return flushNanosPerByte;
+  }
+
   /** By flushes and compactions. */
   public long tableBytesWritten() {
     return tableBytesWritten.get();
+  }
+
+  /** See {@link FlushReordering#inlineValueBytesMax}. */
+  public int inlineValueBytesMax() {
+    return flushReordering.inlineValueBytesMax();
   }
 
   /** See {@link FlushReordering#coveredBytesMax}. */
@@ -415,14 +430,16 @@ public final class CompactionScheduler {
 
   private void flushOldest() throws IOException {
     failure.check();
+    long start = config.ticker().nanos();
     FlushEvent event = FlightEvents.beginFlush();
     List<ReadState.SharedMemtable> memtables = currentState.get().memtables;
     Memtable oldest = memtables.get(memtables.size() - 1).memtable;
     LogPosition next = memtables.get(memtables.size() - 2).memtable.logStart();
+    // Now, because the memtable is freed once its table is installed.
+    long memtableBytes = oldest.allocatedBytes();
     if (event != null) {
-      // Now, because the memtable is freed once its table is installed.
       event.entries = oldest.entryCount();
-      event.memtableBytes = oldest.allocatedBytes();
+      event.memtableBytes = memtableBytes;
     }
     // Read before the sync, which covers it: the manifest must not hold a sequence number that a
     // power failure takes back.
@@ -445,6 +462,7 @@ public final class CompactionScheduler {
       flushLog.applySealing(edit);
     }
     currentState.installVersion(oldest);
+    flushNanosPerByte = (config.ticker().nanos() - start) / (double) Math.max(1, memtableBytes);
     flushes.incrementAndGet();
     JobEvents.record(event, config.storage().location(), bytes);
     deadFiles.run();

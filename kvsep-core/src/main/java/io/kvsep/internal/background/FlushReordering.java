@@ -131,6 +131,15 @@ public final class FlushReordering {
         : Long.MAX_VALUE;
   }
 
+  /**
+   * Values up to this length are stored with their key. Each compaction writes such a value again,
+   * so a store that outgrows memory, where writing to the device is the limit, keeps fewer of them.
+   */
+  int inlineValueBytesMax() {
+    EngineConfig.Values values = config.values();
+    return outgrowsMemory() ? values.inlineBytesMaxIfLarge() : values.inlineBytesMax();
+  }
+
   /** False if the store holds less than one file. */
   private boolean outgrowsMemory() {
     long bytes = logBytes.getAsLong() + versions.current().tableBytes();

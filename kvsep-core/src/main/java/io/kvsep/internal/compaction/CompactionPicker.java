@@ -37,6 +37,9 @@ public final class CompactionPicker {
    */
   static final int URGENT_SCORE = 2;
 
+  /** Level 0 is merged into a level up to this many times its length without one in between. */
+  private static final long BASE_FACTOR = 4;
+
   /** Twice what a table of a full level overlaps in the next one. */
   private static final long TOMBSTONE_REWRITE_FACTOR = 2L * CompactionConfig.LEVEL_MULTIPLIER;
 
@@ -243,14 +246,15 @@ public final class CompactionPicker {
   }
 
   /**
-   * The level into which level 0 is compacted: the highest one whose target reaches the base, but
-   * never below a level with tables, which are older, and above a level with a {@code blocked}
-   * table, so that level 0 does not fill up.
+   * The level into which level 0 is compacted: the highest one whose target reaches the base, or
+   * that level 0 is long enough for. Never below a level with tables, which are older, and above a
+   * level with a {@code blocked} table, so that level 0 does not fill up.
    */
   public int baseLevel(Version version, Set<TableFile> blocked) {
     long bytes = largestLevelBytes(version);
     int base = LAST;
-    while (bytes > config.levelBaseBytes() && base > 1) {
+    long most = Math.max(config.levelBaseBytes(), BASE_FACTOR * version.levelBytes(0));
+    while (bytes > most && base > 1) {
       base--;
       bytes /= CompactionConfig.LEVEL_MULTIPLIER;
     }

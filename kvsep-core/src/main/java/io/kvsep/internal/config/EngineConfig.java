@@ -59,12 +59,17 @@ public record EngineConfig(
    *
    * @param segmentBytes length of a log segment
    * @param inlineBytesMax values up to this length are stored with their key
+   * @param inlineBytesMaxIfLarge the same for what is written while the store exceeds memory
    * @param compressionBytesMin minimum length of compressed values; Integer.MAX_VALUE disables
    *     compression
    * @param areVerified whether user reads verify the checksums of values in the log
    */
   public record Values(
-      long segmentBytes, int inlineBytesMax, int compressionBytesMin, boolean areVerified) {}
+      long segmentBytes,
+      int inlineBytesMax,
+      int inlineBytesMaxIfLarge,
+      int compressionBytesMin,
+      boolean areVerified) {}
 
   /**
    * What the engine takes from the process and the machine.

@@ -40,15 +40,11 @@ import org.jspecify.annotations.Nullable;
  *       next bytes of the second key.
  * </ul>
  *
- * <p>A position is a key node (upper half) with a node.
- *
  * <p>A search knows how many bytes its key shares with the current, smaller node. If that node
  * shares more bytes with the next node, the next node is smaller too; if fewer, bigger; if equally
- * many, the link's bytes almost always decide. So a search reads nodes and rarely entries. (As in
- * string sorting with longest common prefixes.)
- *
- * <p>Here keys compare as if followed by infinitely many zeros; those that differ only in trailing
- * zeros are compared in full. Shared bytes are counted up to {@link #SHARED_MAX}.
+ * many, the link's bytes almost always decide. So a search reads nodes and rarely entries. Keys
+ * compare as if followed by zeros; those that differ only in trailing zeros are compared in full. A
+ * position is a key node (upper half) with a node.
  */
 final class SkipList {
   static final int NULL = Nodes.NULL;

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * memory and knows their fields. Not thread safe.
  */
 public final class FrameEntryReader implements AutoCloseable {
-  private final int inlineValueBytesMax;
+  private int inlineValueBytesMax;
   private final Region pointer;
   private final RecordView record = new RecordView();
   private final Entry entry = new Entry();
@@ -39,6 +39,11 @@ public final class FrameEntryReader implements AutoCloseable {
     this.inlineValueBytesMax = inlineValueBytesMax;
     this.pointer = ledger.allocateUncleared(MemoryPurpose.COMMIT, ValuePointer.BYTES_MAX);
     this.region = pointer;
+  }
+
+  /** For entries from now on. */
+  public void setInlineValueBytesMax(int bytes) {
+    inlineValueBytesMax = bytes;
   }
 
   /**

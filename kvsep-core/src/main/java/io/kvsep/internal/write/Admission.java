@@ -41,6 +41,9 @@ public final class Admission {
 
   private static final double FULL_SPEED = Double.MAX_VALUE;
 
+  /** Writers that fill the last memtable are slower than flushes by this factor. */
+  private static final double FLUSH_FACTOR = 1.25;
+
   private final CurrentReadState currentState;
   private final LogTail logTail;
   private final LogWriter logWriter;
@@ -74,6 +77,12 @@ public final class Admission {
 
   private long owedNanos;
 
+  /** The active memtable and its length when the last group came. */
+  private @Nullable Memtable lastActive;
+
+  private long lastBytes;
+  private boolean isPaced;
+
   public Admission(
       EngineConfig config,
       CurrentReadState currentState,
@@ -102,6 +111,7 @@ public final class Admission {
     throttle();
     memtablesFull = readState.memtables.size() >= memtablesMax;
     // An estimate; the rest goes to the next memtable.
+    pace(active);
     long needed = indexBytes + Memtable.arenaOverhead(recordCount);
     needsMemtable = isFull(active, needed);
     if (needsMemtable && !memtablesFull) {
@@ -113,7 +123,11 @@ public final class Admission {
 
   /** Whether the group takes more than appending and inserting. */
   boolean waits() {
-    return needsSegment || speed != FULL_SPEED || insertsSlowly || (needsMemtable && memtablesFull);
+    return needsSegment
+        || speed != FULL_SPEED
+        || isPaced
+        || insertsSlowly
+        || (needsMemtable && memtablesFull);
   }
 
   boolean needsSegment() {
@@ -191,22 +205,43 @@ public final class Admission {
     return full && (active.isPlaceholder() || !active.isEmpty());
   }
 
+  /**
+   * While all other memtables await their flush, the active one fills no faster than the last was
+   * flushed. Otherwise the writer that fills it would wait for a whole flush.
+   */
+  private void pace(Memtable active) {
+    long bytes = active.allocatedBytes();
+    long grown = active == lastActive ? bytes - lastBytes : 0;
+    lastActive = active;
+    lastBytes = bytes;
+    isPaced = memtablesFull;
+    if (isPaced) {
+      owedNanos += (long) (grown * background.flushNanosPerByte() * FLUSH_FACTOR);
+    }
+  }
+
   private void delay() {
-    if (speed == FULL_SPEED) {
+    if (speed != FULL_SPEED) {
+      owedNanos += (long) (logBytes * 1e9 / (SLOW_BYTES_PER_SECOND * speed));
+    } else if (!isPaced) {
       owedNanos = 0;
       return;
     }
-    owedNanos += (long) (logBytes * 1e9 / (SLOW_BYTES_PER_SECOND * speed));
     if (owedNanos >= PARK_NANOS_MIN) {
       long delayNanos = Math.min(owedNanos, DELAY_NANOS_MAX);
       owedNanos = 0;
       WriteStalls stalls = memtables.stalls();
       stalls.begin();
       Uninterruptibles.pause(delayNanos);
-      stalls.end(
-          crowded ? WriteStalls.Cause.LEVEL_ZERO_SLOWDOWN : WriteStalls.Cause.GARBAGE_SLOWDOWN,
-          delayNanos);
+      stalls.end(slowdownCause(), delayNanos);
     }
+  }
+
+  private WriteStalls.Cause slowdownCause() {
+    if (speed == FULL_SPEED) {
+      return WriteStalls.Cause.MEMTABLES_SLOWDOWN;
+    }
+    return crowded ? WriteStalls.Cause.LEVEL_ZERO_SLOWDOWN : WriteStalls.Cause.GARBAGE_SLOWDOWN;
   }
 
   private void awaitCompaction() {

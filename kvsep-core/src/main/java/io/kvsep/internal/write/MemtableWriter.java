@@ -221,6 +221,7 @@ public final class MemtableWriter implements AutoCloseable {
       currentState.addMemtable(next);
     }
     coveredLogBytes = 0;
+    entries.setInlineValueBytesMax(background.inlineValueBytesMax());
     if (!readOnly) {
       background.flushNeeded();
     }

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 public final class WriteStalls {
   enum Cause {
     MEMTABLES_FULL("memtables full"),
+    MEMTABLES_SLOWDOWN("memtable slow-down"),
     LEVEL_ZERO_FULL("level 0 full"),
     LEVEL_ZERO_SLOWDOWN("level 0 slow-down"),
     GARBAGE_SLOWDOWN("garbage slow-down");

@@ -52,6 +52,18 @@ final class CompactionPickerTest extends PickerFixture {
   }
 
   @Test
+  void aLongLevelZeroNeedsNoLevelAboveOneFourTimesItsLength() {
+    table(6, "a", "b", 100_000);
+    assertEquals(4, picker.baseLevel(versions.current(), Set.of()));
+    table(0, "a", "b", 2499);
+    assertEquals(4, picker.baseLevel(versions.current(), Set.of()));
+    table(0, "a", "b", 1);
+    assertEquals(5, picker.baseLevel(versions.current(), Set.of()));
+    table(4, "a", "b", 1);
+    assertEquals(4, picker.baseLevel(versions.current(), Set.of()));
+  }
+
+  @Test
   void baseLevelIsNeverBelowALevelThatHoldsTables() {
     table(6, "a", "b", 500);
     table(3, "y", "z", 1);

@@ -114,12 +114,16 @@ final class FlushReorderingTest {
 
   /** Writes all keys in no order. */
   private void fill() {
+    fill(VALUE_BYTES);
+  }
+
+  private void fill(int valueBytes) {
     List<Integer> order = new ArrayList<>();
     for (int i = 0; i < KEYS; i++) {
       order.add(i);
     }
     Collections.shuffle(order, random);
-    order.forEach(i -> put(key(i), VALUE_BYTES, 0));
+    order.forEach(i -> put(key(i), valueBytes, 0));
   }
 
   private void check() {
@@ -220,6 +224,28 @@ final class FlushReorderingTest {
     fill();
     engine.flush();
     assertEquals(0, filesInOrder());
+    check();
+  }
+
+  @Test
+  void fewerValuesAreInlineOnceAllDoesNotFitIntoMemory() throws IOException {
+    memoryBytes = Long.MAX_VALUE;
+    fill(40);
+    engine.flush();
+    assertEquals(List.of(), places(), "inline");
+    memoryBytes = 0;
+    fill();
+    engine.flush();
+    fill(40);
+    engine.flush();
+    assertEquals(2 * KEYS, places().size());
+    check();
+    reopen();
+    check();
+    memoryBytes = Long.MAX_VALUE;
+    fill(40);
+    engine.compact();
+    assertEquals(List.of(), places());
     check();
   }
 
