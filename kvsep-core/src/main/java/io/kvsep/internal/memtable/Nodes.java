@@ -51,6 +51,8 @@ final class Nodes {
   /** Covers header and key of most entries. */
   private static final int TOUCHED_BYTES = 65;
 
+  private static final int PAYLOAD_TOUCHED_BYTES_MAX = 256;
+
   private static final int VERSION_BYTES = 16;
   private static final int VERSION_KEY_NODE = 4;
   static final int VERSION_JUMP = 8;
@@ -174,6 +176,18 @@ final class Nodes {
   void touchEntry(int node) {
     long entry = entry(node);
     arena.touch(entry, (int) Math.min(TOUCHED_BYTES, arena.length() - entry));
+  }
+
+  /** Reads the entry, so touch that first. */
+  void touchPayload(int keyNode) {
+    long entry = entry(keyNode);
+    int payload = ENTRY_HEADER_BYTES + keyLength(keyNode);
+    int length = arena.getInt(entry + ENTRY_PAYLOAD_LENGTH) & ~OF_VERSION;
+    int end = payload + Math.min(length, PAYLOAD_TOUCHED_BYTES_MAX);
+    if (end > TOUCHED_BYTES) {
+      int from = Math.max(payload, TOUCHED_BYTES);
+      arena.touch(entry + from, end - from);
+    }
   }
 
   boolean hasKey(int keyNode, Region key, long offset, int length) {

@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SkipList {
   static final int NULL = Nodes.NULL;
-  private static final int HEAD = Nodes.HEAD;
+  static final int HEAD = Nodes.HEAD;
 
   private static final int SHARED_MAX = 255;
 
@@ -361,7 +361,7 @@ final class SkipList {
       }
     }
     int before = (int) (place >>> 32);
-    return before == HEAD ? NULL : position(before, before);
+    return before == HEAD ? NULL : oldest(before);
   }
 
   /** Node of the newest entry of a key. */
@@ -374,12 +374,36 @@ final class SkipList {
   }
 
   long next(long position) {
-    int keyNode = keyNode(position);
-    int older = versions.older(keyNode, node(position));
-    return older != NULL ? position(keyNode, older) : newest(next(keyNode, 0));
+    long older = older(position);
+    return older != NULL ? older : newest(next(keyNode(position), 0));
   }
 
-  private long newest(int keyNode) {
+  /** The key's next older version; {@link #NULL} if none. */
+  long older(long position) {
+    int keyNode = keyNode(position);
+    int older = versions.older(keyNode, node(position));
+    return older != NULL ? position(keyNode, older) : NULL;
+  }
+
+  /** The key's oldest version with a higher tag; {@link #NULL} if none. */
+  long newer(int keyNode, long tag) {
+    int newer = versions.above(keyNode, tag);
+    return newer != NULL ? position(keyNode, newer) : NULL;
+  }
+
+  /** The key node's oldest version. */
+  static long oldest(int keyNode) {
+    return position(keyNode, keyNode);
+  }
+
+  /** The last node before a key node on a level; the head if none. */
+  int findBefore(int keyNode, int level, Splice scratch) {
+    int levels = height;
+    search(arena, nodes.keyOffset(keyNode), nodes.keyLength(keyNode), nodes.tag(keyNode), scratch);
+    return level < levels ? scratch.before[level] : HEAD;
+  }
+
+  long newest(int keyNode) {
     return keyNode == NULL ? NULL : position(keyNode, versions.newest(keyNode));
   }
 
@@ -403,7 +427,7 @@ final class SkipList {
       if (next != NULL) {
         prev = next;
       } else if (level == 0) {
-        return prev == HEAD ? NULL : position(prev, prev);
+        return prev == HEAD ? NULL : oldest(prev);
       } else {
         level--;
       }
@@ -562,7 +586,8 @@ final class SkipList {
     return arena.getLongVolatile(Nodes.tower(node, level));
   }
 
-  private int next(int node, int level) {
+  /** The next node on a level; {@link #NULL} at the end. */
+  int next(int node, int level) {
     return Link.next(link(node, level));
   }
 }
