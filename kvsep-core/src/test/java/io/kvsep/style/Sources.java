@@ -30,7 +30,8 @@ final class Sources {
   private static List<SourceFile> readAll() {
     Path project = projectFolder();
     List<SourceFile> sources = new ArrayList<>();
-    try (Stream<Path> modules = Files.list(project)) {
+    // Modules, and those of the folder of adapters.
+    try (Stream<Path> modules = Files.walk(project, 2)) {
       for (Path module :
           modules.filter(path -> path.resolve("pom.xml").toFile().isFile()).toList()) {
         for (String tree : List.of("src/main/java", "src/main/java22", "src/test/java", "src/it")) {

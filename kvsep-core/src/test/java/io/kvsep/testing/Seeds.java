@@ -92,9 +92,14 @@ public final class Seeds {
 
   /** Another module is built with the one that it needs, in which there is no such test. */
   private static String module(Class<?> owner) {
-    return owner.getName().startsWith("io.kvsep.server.")
-        ? "kvsep-server -am -Dsurefire.failIfNoSpecifiedTests=false"
-        : "kvsep-core";
+    String name = owner.getName();
+    String module =
+        name.startsWith("io.kvsep.server.")
+            ? "kvsep-server"
+            : name.startsWith("io.kvsep.collections.") ? "kvsep-adapters/kvsep-collections" : "";
+    return module.isEmpty()
+        ? "kvsep-core"
+        : module + " -am -Dsurefire.failIfNoSpecifiedTests=false";
   }
 
   /** All causes in the message: of the failure of a whole build often nothing else is at hand. */
