@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Opens kvsep stores as LevelDB databases, in place of {@code Iq80DBFactory} and {@code
- * JniDBFactory}. Thread safe. Files of LevelDB are not read.
+ * JniDBFactory}. Thread safe. Files of LevelDB are not read: {@code kvsep import --from leveldb}
+ * copies them into a store.
  *
  * <pre>{@code
  * try (DB db = KvsepDBFactory.factory.open(new File("data"), new Options())) {

@@ -14,14 +14,16 @@ import java.util.Iterator;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.concurrent.Callable;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Loads all valid entries of a file at once, or none. */
+/** Loads all valid entries of a file, or of a database of another engine, at once, or none. */
 @Command(
     name = "import",
     description = "Load the entries in FILE at once: all are there at the end, or none.",
@@ -32,7 +34,10 @@ import picocli.CommandLine.Parameters;
       "entry the lengths of key and value as four bytes, the highest first, then both.",
       "Lines that do not hold are told of and left out, which makes the exit code 1; with --strict",
       "nothing is loaded then. With - for FILE the entries come from standard input. Fastest with",
-      "ascending keys. Creates the store when there is none."
+      "ascending keys. Creates the store when there is none.",
+      "",
+      "With --from, FILE is the directory of a LevelDB or RocksDB database, which is not changed:",
+      "kvsep import --from leveldb --class-path leveldb-0.12-uber.jar OLD --dir NEW"
     })
 final class ImportCommand implements Callable<Integer> {
   /** Most bad lines that are printed; further ones are only counted. */
@@ -50,6 +55,7 @@ final class ImportCommand implements Callable<Integer> {
 
   @Mixin private final StoreOptions store = new StoreOptions();
   @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
+  @Mixin private final ForeignOptions foreign = new ForeignOptions();
 
   @Parameters(index = "0", paramLabel = "FILE", description = "Where the entries are.")
   private String file = "";
@@ -84,6 +90,11 @@ final class ImportCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
+    if (foreign.isGiven()) {
+      loadForeign(System.nanoTime());
+      skipped.requireNone("key", "imported");
+      return Kvsep.DONE;
+    }
     Format given = format == null ? byName() : format;
     if (given == Format.CSV && !CsvEntries.maySeparate(separator)) {
       throw CommandFailure.misused("--separator: not a quotation mark and not the end of a line");
@@ -128,12 +139,33 @@ final class ImportCommand implements Callable<Integer> {
             case JSONL -> new JsonEntries(buffered);
             case BINARY -> new BinaryEntries(buffered);
           };
-      count = keyspace.bulkLoad(open, new Entries(entries));
+      count = keyspace.bulkLoad(open, new Entries(entries, read -> {}));
       bytes = counter.bytes();
     } catch (UncheckedIOException e) {
       throw e.getCause();
     }
     report(count, bytes, System.nanoTime() - start);
+  }
+
+  private void loadForeign(long start) throws IOException {
+    if (format != null || header) {
+      throw CommandFailure.misused("--from needs no format");
+    }
+    Path directory = Path.of(file);
+    Path target = store.directory().toAbsolutePath();
+    Path parent = Objects.requireNonNullElse(target.getParent(), target);
+    long count;
+    Entries entries;
+    // The source is opened first, so that a missing one creates no store.
+    try (ForeignEntries source = foreign.open(directory, parent);
+        KvStore open = store.openOrCreate(KvOptions.builder());
+        ProgressBar bar = new ProgressBar(streams, "import", ForeignOptions.bytes(directory))) {
+      entries = new Entries(source, bar::advance);
+      count = keyspace.bulkLoad(open, entries);
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+    report(count, entries.bytes, System.nanoTime() - start);
   }
 
   private void report(long count, long bytes, long nanos) throws IOException {
@@ -169,11 +201,17 @@ final class ImportCommand implements Callable<Integer> {
   /** The valid entries of a file; reports the others. */
   private final class Entries implements Iterator<Map.Entry<byte[], byte[]>> {
     private final EntryFile entries;
+    private final LongConsumer progress;
     private Map.@Nullable Entry<byte[], byte[]> next;
     private boolean ended;
+    private long bytes;
 
-    Entries(EntryFile entries) {
+    /**
+     * @param progress gets the bytes of each entry that is read
+     */
+    Entries(EntryFile entries, LongConsumer progress) {
       this.entries = entries;
+      this.progress = progress;
     }
 
     @Override
@@ -198,6 +236,9 @@ final class ImportCommand implements Callable<Integer> {
         throw new NoSuchElementException();
       }
       next = null;
+      int read = entry.getKey().length + entry.getValue().length;
+      bytes += read;
+      progress.accept(read);
       return entry;
     }
   }

@@ -25,7 +25,15 @@ final class WorkDirectory implements AutoCloseable {
   }
 
   static WorkDirectory temporary(String prefix) throws IOException {
-    WorkDirectory directory = new WorkDirectory(Files.createTempDirectory(prefix), true);
+    return removed(Files.createTempDirectory(prefix));
+  }
+
+  static WorkDirectory temporaryIn(Path parent, String prefix) throws IOException {
+    return removed(Files.createTempDirectory(parent, prefix));
+  }
+
+  private static WorkDirectory removed(Path path) {
+    WorkDirectory directory = new WorkDirectory(path, true);
     Runtime.getRuntime().addShutdownHook(directory.removal);
     return directory;
   }
