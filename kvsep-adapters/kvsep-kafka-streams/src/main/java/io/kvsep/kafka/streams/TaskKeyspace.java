@@ -1,0 +1,351 @@
+package io.kvsep.kafka.streams;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import io.kvsep.Keyspace;
+import io.kvsep.KeyspaceView;
+import io.kvsep.KvCursor;
+import io.kvsep.ScanOptions;
+import io.kvsep.WriteBatch;
+import io.kvsep.error.KvException;
+import io.kvsep.error.StoreClosedException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.streams.errors.InvalidStateStoreException;
+import org.apache.kafka.streams.errors.ProcessorStateException;
+import org.apache.kafka.streams.errors.TaskCorruptedException;
+import org.apache.kafka.streams.processor.StateStoreContext;
+import org.apache.kafka.streams.query.Position;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The open keyspace of one state store of one task: its data, and beside it, in a keyspace that all
+ * share, what Kafka wants to know about it.
+ *
+ * <pre>
+ * key in the shared keyspace                       value
+ * name (32 bytes), 's'                             1: open, 0: closed cleanly
+ * name (32 bytes), 'p'                             position: per topic its length (4 bytes), its
+ *                                                  name, count of partitions (4), and for each its
+ *                                                  number (4) and offset (8)
+ * name (32 bytes), 'o', partition (4), topic       committed offset (8)
+ * </pre>
+ *
+ * <p>A commit writes offsets and position in one batch behind the data in the same log: after a
+ * crash they are never ahead of the data.
+ *
+ * <p>Errors of the store become {@link ProcessorStateException}, use after close {@link
+ * InvalidStateStoreException}. Reads are thread safe; writes come from the thread of the task.
+ */
+final class TaskKeyspace {
+  static final String FILE_NAME = "keyspace";
+
+  private static final int NAME_LENGTH = 32;
+  private static final byte STATUS = 's';
+  private static final byte POSITION = 'p';
+  private static final byte OFFSET = 'o';
+  private static final byte[] OPEN = {1};
+  private static final byte[] CLOSED = {0};
+
+  private final String storeName;
+  private final InstanceStore instance;
+  private final Keyspace keyspace;
+  private final byte[] name;
+  private final KeyspaceView view;
+  private final KeyspaceView meta;
+  private final Map<TopicPartition, Long> offsets = new ConcurrentHashMap<>();
+  private final Position position;
+
+  /** What the shared keyspace has; used by the thread of the task alone. */
+  private Position writtenPosition;
+
+  private volatile boolean closed;
+
+  private TaskKeyspace(
+      StateStoreContext context, String storeName, StoreSettings settings, InstanceStore instance) {
+    this.storeName = storeName;
+    this.instance = instance;
+    String keyspaceName = name(context, storeName);
+    name = keyspaceName.getBytes(US_ASCII);
+    keyspace = instance.store().keyspace(keyspaceName);
+    view = instance.store().in(keyspace);
+    meta = instance.store().in(instance.meta());
+    byte[] status = meta.get(metaKey(STATUS, 0));
+    if (settings.exactlyOnce() && status != null && status[0] == OPEN[0]) {
+      throw new TaskCorruptedException(
+          Set.of(context.taskId()),
+          new ProcessorStateException(
+              "store "
+                  + storeName
+                  + " was not closed cleanly and may hold uncommitted data, which exactly-once"
+                  + " does not allow"));
+    }
+    meta.put(metaKey(STATUS, 0), OPEN);
+    byte[] bytes = meta.get(metaKey(POSITION, 0));
+    position = bytes == null ? Position.emptyPosition() : decodePosition(ByteBuffer.wrap(bytes));
+    writtenPosition = position.copy();
+    try (KvCursor cursor = meta.cursor(ScanOptions.prefix(metaKey(OFFSET, 0)))) {
+      while (cursor.next()) {
+        ByteBuffer key = ByteBuffer.wrap(cursor.key());
+        int partition = key.getInt(NAME_LENGTH + 1);
+        int start = NAME_LENGTH + 1 + Integer.BYTES;
+        String topic = new String(key.array(), start, key.limit() - start, UTF_8);
+        offsets.put(
+            new TopicPartition(topic, partition), ByteBuffer.wrap(cursor.value()).getLong());
+      }
+    }
+  }
+
+  static TaskKeyspace open(StateStoreContext context, String storeName) {
+    StoreSettings settings = StoreSettings.of(context);
+    InstanceStore instance = InstanceStore.acquire(settings);
+    try {
+      return new TaskKeyspace(context, storeName, settings, instance);
+    } catch (KvException e) {
+      instance.release();
+      throw new ProcessorStateException("cannot open store " + storeName, e);
+    } catch (RuntimeException | Error e) {
+      instance.release();
+      throw e;
+    }
+  }
+
+  /** Marks the state as closed cleanly; idempotent. */
+  synchronized void close() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    try {
+      meta.put(metaKey(STATUS, 0), CLOSED);
+    } catch (KvException e) {
+      throw translated(e);
+    } finally {
+      instance.release();
+    }
+  }
+
+  byte @Nullable [] get(byte[] key) {
+    checkOpen();
+    try {
+      return view.get(key);
+    } catch (KvException e) {
+      throw translated(e);
+    }
+  }
+
+  void put(byte[] key, byte @Nullable [] value) {
+    checkOpen();
+    try {
+      if (value == null) {
+        view.delete(key);
+      } else {
+        view.put(key, value);
+      }
+    } catch (KvException e) {
+      throw translated(e);
+    }
+  }
+
+  /** {@return an empty batch for {@link #write}} */
+  WriteBatch batch() {
+    return new WriteBatch().in(keyspace);
+  }
+
+  void write(WriteBatch batch) {
+    checkOpen();
+    try {
+      instance.store().write(batch);
+    } catch (KvException e) {
+      throw translated(e);
+    }
+  }
+
+  KvCursor cursor(ScanOptions options) {
+    checkOpen();
+    try {
+      return view.cursor(options);
+    } catch (KvException e) {
+      throw translated(e);
+    }
+  }
+
+  long entriesEstimate() {
+    checkOpen();
+    try {
+      return instance.store().stats(keyspace).entriesEstimate();
+    } catch (KvException e) {
+      throw translated(e);
+    }
+  }
+
+  /** {@return the position; synchronize on it to change it} */
+  Position position() {
+    return position;
+  }
+
+  @Nullable Long committedOffset(TopicPartition partition) {
+    checkOpen();
+    return offsets.get(partition);
+  }
+
+  /** As {@link org.apache.kafka.streams.processor.StateStore#commit}, with the position. */
+  void commit(Map<TopicPartition, Long> changelogOffsets) {
+    checkOpen();
+    WriteBatch batch = new WriteBatch().in(instance.meta());
+    if (changelogOffsets.isEmpty()) {
+      offsets.keySet().forEach(partition -> batch.delete(offsetKey(partition)));
+      offsets.clear();
+    }
+    changelogOffsets.forEach(
+        (partition, offset) -> {
+          if (offset == null) {
+            if (offsets.remove(partition) != null) {
+              batch.delete(offsetKey(partition));
+            }
+          } else if (!offset.equals(offsets.put(partition, offset))) {
+            batch.put(
+                offsetKey(partition), ByteBuffer.allocate(Long.BYTES).putLong(offset).array());
+          }
+        });
+    addPosition(batch);
+    commit(batch);
+  }
+
+  /** Writes the position if it has changed. */
+  void commitPosition() {
+    checkOpen();
+    WriteBatch batch = new WriteBatch().in(instance.meta());
+    addPosition(batch);
+    commit(batch);
+  }
+
+  private void addPosition(WriteBatch batch) {
+    Position now;
+    synchronized (position) {
+      now = position.copy();
+    }
+    if (!now.equals(writtenPosition)) {
+      batch.put(metaKey(POSITION, 0), encode(now));
+      writtenPosition = now;
+    }
+  }
+
+  private void commit(WriteBatch batch) {
+    if (batch.count() == 0) {
+      return;
+    }
+    try {
+      instance.commit(batch);
+    } catch (KvException e) {
+      throw translated(e);
+    }
+  }
+
+  RuntimeException translated(KvException e) {
+    return e instanceof StoreClosedException
+        ? new InvalidStateStoreException("store " + storeName + " is closed", e)
+        : new ProcessorStateException("store " + storeName + ": " + e.getMessage(), e);
+  }
+
+  private void checkOpen() {
+    if (closed) {
+      throw new InvalidStateStoreException("store " + storeName + " is closed");
+    }
+  }
+
+  private byte[] metaKey(byte kind, int furtherBytes) {
+    byte[] key = new byte[NAME_LENGTH + 1 + furtherBytes];
+    System.arraycopy(name, 0, key, 0, NAME_LENGTH);
+    key[NAME_LENGTH] = kind;
+    return key;
+  }
+
+  private byte[] offsetKey(TopicPartition partition) {
+    byte[] topic = partition.topic().getBytes(UTF_8);
+    byte[] key = metaKey(OFFSET, Integer.BYTES + topic.length);
+    ByteBuffer.wrap(key).position(NAME_LENGTH + 1).putInt(partition.partition()).put(topic);
+    return key;
+  }
+
+  /** Adds the deletion of all that the shared keyspace has about a keyspace. */
+  static WriteBatch deleteMeta(WriteBatch batch, String keyspaceName) {
+    byte[] from = keyspaceName.getBytes(UTF_8);
+    byte[] to = from.clone();
+    to[to.length - 1]++;
+    return batch.deleteRange(from, to);
+  }
+
+  private static byte[] encode(Position position) {
+    int length = 0;
+    Map<byte[], Map<Integer, Long>> topics = new HashMap<>();
+    for (String topic : position.getTopics()) {
+      byte[] bytes = topic.getBytes(UTF_8);
+      Map<Integer, Long> partitions = position.getPartitionPositions(topic);
+      topics.put(bytes, partitions);
+      length += 2 * Integer.BYTES + bytes.length + (Integer.BYTES + Long.BYTES) * partitions.size();
+    }
+    ByteBuffer buffer = ByteBuffer.allocate(length);
+    topics.forEach(
+        (topic, partitions) -> {
+          buffer.putInt(topic.length).put(topic).putInt(partitions.size());
+          partitions.forEach((partition, offset) -> buffer.putInt(partition).putLong(offset));
+        });
+    return buffer.array();
+  }
+
+  private static Position decodePosition(ByteBuffer buffer) {
+    Position position = Position.emptyPosition();
+    while (buffer.hasRemaining()) {
+      byte[] topic = new byte[buffer.getInt()];
+      buffer.get(topic);
+      int partitions = buffer.getInt();
+      for (int i = 0; i < partitions; i++) {
+        position.withComponent(new String(topic, UTF_8), buffer.getInt(), buffer.getLong());
+      }
+    }
+    return position;
+  }
+
+  /** {@return the name in a file, null if there is none} */
+  static @Nullable String readName(Path file) {
+    try {
+      String text = Files.readString(file, US_ASCII);
+      return text.length() == NAME_LENGTH ? text : null;
+    } catch (NoSuchFileException e) {
+      return null;
+    } catch (IOException e) {
+      throw new ProcessorStateException("cannot read " + file, e);
+    }
+  }
+
+  private static String name(StateStoreContext context, String storeName) {
+    Path directory = context.stateDir().toPath().resolve("kvsep").resolve(storeName);
+    Path file = directory.resolve(FILE_NAME);
+    String name = readName(file);
+    if (name != null) {
+      return name;
+    }
+    name = UUID.randomUUID().toString().replace("-", "");
+    try {
+      Files.createDirectories(directory);
+      Path draft = directory.resolve(FILE_NAME + ".new");
+      Files.writeString(draft, name, US_ASCII);
+      Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      throw new ProcessorStateException("cannot write " + file, e);
+    }
+    return name;
+  }
+}
