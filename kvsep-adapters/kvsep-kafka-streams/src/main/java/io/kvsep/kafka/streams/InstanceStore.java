@@ -91,7 +91,11 @@ final class InstanceStore {
     synchronized (LOCK) {
       if (--users == 0) {
         OPEN.remove(directory);
-        store.close();
+        try {
+          store.close();
+        } catch (KvException e) {
+          throw new ProcessorStateException("closing " + directory, e);
+        }
       }
     }
   }

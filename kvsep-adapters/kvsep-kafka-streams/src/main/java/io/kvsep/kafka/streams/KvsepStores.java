@@ -4,6 +4,7 @@ import java.time.Duration;
 import org.apache.kafka.streams.DslStoreFormat;
 import org.apache.kafka.streams.state.KeyValueBytesStoreSupplier;
 import org.apache.kafka.streams.state.SessionBytesStoreSupplier;
+import org.apache.kafka.streams.state.VersionedBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 
 /**
@@ -74,6 +75,33 @@ public final class KvsepStores {
   public static KeyValueBytesStoreSupplier persistentTimestampedKeyValueStoreWithHeaders(
       String name) {
     return KeyValueSupplier.of(name, DslStoreFormat.HEADERS);
+  }
+
+  /**
+   * {@return a supplier of versioned key-value stores}
+   *
+   * @param name name of the store
+   * @param historyRetention how long old versions are kept, and how late a record may come
+   */
+  public static VersionedBytesStoreSupplier persistentVersionedKeyValueStore(
+      String name, Duration historyRetention) {
+    long retention = WindowSupplier.millis(historyRetention, "historyRetention");
+    return new VersionedSupplier(name, retention, Math.max(retention / 12, 2_000));
+  }
+
+  /**
+   * {@return a supplier of versioned key-value stores}
+   *
+   * @param name name of the store
+   * @param historyRetention how long old versions are kept, and how late a record may come
+   * @param segmentInterval how much time of the history is deleted at once
+   */
+  public static VersionedBytesStoreSupplier persistentVersionedKeyValueStore(
+      String name, Duration historyRetention, Duration segmentInterval) {
+    return new VersionedSupplier(
+        name,
+        WindowSupplier.millis(historyRetention, "historyRetention"),
+        WindowSupplier.millis(segmentInterval, "segmentInterval"));
   }
 
   /**

@@ -6,8 +6,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.kvsep.Keyspace;
 import io.kvsep.KeyspaceView;
 import io.kvsep.KvCursor;
+import io.kvsep.KvView;
 import io.kvsep.ScanOptions;
 import io.kvsep.WriteBatch;
+import io.kvsep.WriteBuffer;
 import io.kvsep.error.KvException;
 import io.kvsep.error.StoreClosedException;
 import java.io.IOException;
@@ -21,6 +23,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.errors.InvalidStateStoreException;
 import org.apache.kafka.streams.errors.ProcessorStateException;
@@ -69,6 +72,9 @@ final class TaskKeyspace {
 
   /** What the shared keyspace has; used by the thread of the task alone. */
   private Position writtenPosition;
+
+  /** Of {@link #buffered}; used by the thread of the task alone. */
+  private @Nullable WriteBuffer buffer;
 
   private volatile boolean closed;
 
@@ -127,6 +133,9 @@ final class TaskKeyspace {
       return;
     }
     closed = true;
+    if (buffer != null) {
+      buffer.close();
+    }
     try {
       meta.put(metaKey(STATUS, 0), CLOSED);
     } catch (KvException e) {
@@ -167,6 +176,27 @@ final class TaskKeyspace {
     checkOpen();
     try {
       instance.store().write(batch);
+    } catch (KvException e) {
+      throw translated(e);
+    }
+  }
+
+  /** Does work that reads what it writes, and writes it all at once. */
+  <R extends @Nullable Object> R buffered(Function<KvView, R> work) {
+    checkOpen();
+    try {
+      WriteBuffer writes = buffer;
+      if (writes == null) {
+        writes = instance.store().buffer();
+        buffer = writes;
+      }
+      try {
+        R result = work.apply(writes.in(keyspace));
+        writes.commit();
+        return result;
+      } finally {
+        writes.discard();
+      }
     } catch (KvException e) {
       throw translated(e);
     }

@@ -64,8 +64,8 @@ final class WordCountTest {
       ReadOnlyKeyValueStore<String, Object> counts = driver.getKeyValueStore("counts");
       assertNull(counts.get("that"));
       assertTrue(Files.isDirectory(directory.resolve("word-count/.kvsep")));
-      assertTrue(Files.isDirectory(directory.resolve("word-count/1_0/kvsep/counts")));
-      assertTrue(Files.notExists(directory.resolve("word-count/1_0/rocksdb")));
+      assertTrue(Files.isDirectory(directory.resolve("word-count/0_0/kvsep/counts")));
+      assertTrue(Files.notExists(directory.resolve("word-count/0_0/rocksdb")));
     }
   }
 

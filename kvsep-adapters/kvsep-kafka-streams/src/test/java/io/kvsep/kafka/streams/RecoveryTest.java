@@ -1,0 +1,241 @@
+package io.kvsep.kafka.streams;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.KvStore;
+import io.kvsep.error.StoreFailedException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.errors.InvalidStateStoreException;
+import org.apache.kafka.streams.errors.ProcessorStateException;
+import org.apache.kafka.streams.errors.TaskCorruptedException;
+import org.apache.kafka.streams.processor.StateStore;
+import org.apache.kafka.streams.processor.StateStoreContext;
+import org.apache.kafka.streams.processor.TaskId;
+import org.apache.kafka.streams.processor.internals.ProcessorRecordContext;
+import org.apache.kafka.streams.query.Position;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.WindowStore;
+import org.apache.kafka.test.InternalMockProcessorContext;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is there after a crash, an unclean end and a deleted task. */
+final class RecoveryTest {
+  private static final TopicPartition CHANGELOG = new TopicPartition("changelog", 0);
+  private static final Map<String, Object> AT_LEAST_ONCE = Map.of();
+  private static final Map<String, Object> EXACTLY_ONCE =
+      Map.of(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
+
+  @TempDir private Path directory;
+
+  private final ArrayList<StateStore> opened = new ArrayList<>();
+
+  @AfterEach
+  void closeStores() {
+    opened.forEach(StateStore::close);
+  }
+
+  private <S extends StateStore> S open(S store, Path folder, Map<String, Object> configuration) {
+    try {
+      InternalMockProcessorContext<?, ?> context = Contexts.in(folder, configuration);
+      context.setRecordContext(new ProcessorRecordContext(0, 42, 3, "input", new RecordHeaders()));
+      store.init((StateStoreContext) context, store);
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+    opened.add(store);
+    return store;
+  }
+
+  private static KeyValueStore<Bytes, byte[]> counts() {
+    return KvsepStores.persistentKeyValueStore("counts").get();
+  }
+
+  @Test
+  void offsetsAndPositionAreNeverAheadOfDataAfterCrash() throws Exception {
+    Path live = directory.resolve("live");
+    KeyValueStore<Bytes, byte[]> store = open(counts(), live, AT_LEAST_ONCE);
+    store.put(key("a"), value("1"));
+    store.commit(Map.of(CHANGELOG, 10L));
+    store.put(key("b"), value("2"));
+    // The process ends here: what it has given to the operating system is all there is.
+    KeyValueStore<Bytes, byte[]> recovered =
+        open(counts(), Contexts.copy(live, directory.resolve("crashed")), AT_LEAST_ONCE);
+
+    assertEquals(10L, recovered.committedOffset(CHANGELOG));
+    assertEquals(Position.fromMap(Map.of("input", Map.of(3, 42L))), recovered.getPosition());
+    assertArrayEquals(value("1"), recovered.get(key("a")));
+  }
+
+  @Test
+  void commitClearsOffsets() {
+    KeyValueStore<Bytes, byte[]> store = open(counts(), directory, AT_LEAST_ONCE);
+    TopicPartition other = new TopicPartition("changelog", 1);
+    store.commit(Map.of(CHANGELOG, 10L, other, 11L));
+    HashMap<TopicPartition, Long> cleared = new HashMap<>();
+    cleared.put(CHANGELOG, null);
+    store.commit(cleared);
+    assertNull(store.committedOffset(CHANGELOG));
+    assertEquals(11L, store.committedOffset(other));
+    store.commit(Map.of());
+    assertNull(store.committedOffset(other));
+    store.close();
+
+    KeyValueStore<Bytes, byte[]> reopened = open(counts(), directory, AT_LEAST_ONCE);
+    assertNull(reopened.committedOffset(CHANGELOG));
+    assertNull(reopened.committedOffset(other));
+  }
+
+  @Test
+  void afterCrashExactlyOnceRefusesState() throws Exception {
+    Path live = directory.resolve("live");
+    KeyValueStore<Bytes, byte[]> store = open(counts(), live, EXACTLY_ONCE);
+    store.put(key("a"), value("1"));
+    store.commit(Map.of(CHANGELOG, 10L));
+    store.put(key("a"), value("2"));
+    Path crashed = Contexts.copy(live, directory.resolve("crashed"));
+    TaskCorruptedException refused =
+        assertThrows(TaskCorruptedException.class, () -> open(counts(), crashed, EXACTLY_ONCE));
+    assertEquals(Set.of(new TaskId(0, 0)), refused.corruptedTasks());
+
+    // Kafka deletes the directory of the task then, and reads the changelog from its beginning.
+    Contexts.delete(crashed.resolve("test/0_0"));
+    KeyValueStore<Bytes, byte[]> empty = open(counts(), crashed, EXACTLY_ONCE);
+    assertNull(empty.committedOffset(CHANGELOG));
+    assertNull(empty.get(key("a")));
+  }
+
+  @Test
+  void exactlyOnceGoesOnAfterCleanClose() {
+    KeyValueStore<Bytes, byte[]> store = open(counts(), directory, EXACTLY_ONCE);
+    store.put(key("a"), value("1"));
+    store.commit(Map.of(CHANGELOG, 10L));
+    store.close();
+
+    KeyValueStore<Bytes, byte[]> reopened = open(counts(), directory, EXACTLY_ONCE);
+    assertEquals(10L, reopened.committedOffset(CHANGELOG));
+    assertArrayEquals(value("1"), reopened.get(key("a")));
+  }
+
+  @Test
+  void allStoresOfInstanceShareOneStore() {
+    open(counts(), directory, AT_LEAST_ONCE);
+    KvStore store = InstanceStore.openIn(directory.resolve("test/.kvsep"));
+    WindowStore<Bytes, byte[]> windows =
+        open(
+            KvsepStores.persistentWindowStore(
+                    "windows", Duration.ofMinutes(1), Duration.ofSeconds(1), false)
+                .get(),
+            directory,
+            AT_LEAST_ONCE);
+    assertSame(store, InstanceStore.openIn(directory.resolve("test/.kvsep")));
+    opened.get(0).close();
+    windows.put(key("a"), value("1"), 0);
+    windows.close();
+    assertNull(InstanceStore.openIn(directory.resolve("test/.kvsep")));
+  }
+
+  @Test
+  void keyspaceOfDeletedTaskIsDropped() throws Exception {
+    open(counts(), directory, AT_LEAST_ONCE).put(key("a"), value("1"));
+    opened.get(0).close();
+    Contexts.delete(directory.resolve("test/0_0"));
+    KeyValueStore<Bytes, byte[]> other =
+        open(KvsepStores.persistentKeyValueStore("other").get(), directory, AT_LEAST_ONCE);
+    assertNull(other.get(key("a")));
+    KvStore store = InstanceStore.openIn(directory.resolve("test/.kvsep"));
+    assertEquals(2, store.keyspaces().size(), () -> store.keyspaces().toString());
+  }
+
+  @Test
+  void keyspaceOfTaskThatIsNotOpenStays() {
+    open(counts(), directory, AT_LEAST_ONCE).put(key("a"), value("1"));
+    opened.get(0).close();
+    open(KvsepStores.persistentKeyValueStore("other").get(), directory, AT_LEAST_ONCE);
+    assertArrayEquals(value("1"), open(counts(), directory, AT_LEAST_ONCE).get(key("a")));
+  }
+
+  @Test
+  void failureOfStoreIsProcessorStateExceptionUntilAllHaveClosedIt() throws Exception {
+    KeyValueStore<Bytes, byte[]> store = open(counts(), directory, AT_LEAST_ONCE);
+    store.put(key("a"), value("1"));
+    store.commit(Map.of(CHANGELOG, 10L));
+    Path files = directory.resolve("test/.kvsep");
+    Path moved = directory.resolve("test/moved");
+    Files.move(files, moved);
+    assertThrows(StoreFailedException.class, () -> InstanceStore.openIn(files).flush());
+    assertThrows(ProcessorStateException.class, () -> store.put(key("b"), value("2")));
+    assertThrows(ProcessorStateException.class, store::close);
+
+    Files.move(moved, files);
+    KeyValueStore<Bytes, byte[]> reopened = open(counts(), directory, AT_LEAST_ONCE);
+    assertArrayEquals(value("1"), reopened.get(key("a")));
+    assertEquals(10L, reopened.committedOffset(CHANGELOG));
+  }
+
+  @Test
+  void iteratorOfClosedStoreThrows() {
+    KeyValueStore<Bytes, byte[]> store = open(counts(), directory, AT_LEAST_ONCE);
+    store.put(key("a"), value("1"));
+    try (KeyValueIterator<Bytes, byte[]> all = store.all()) {
+      store.close();
+      assertThrows(InvalidStateStoreException.class, all::hasNext);
+    }
+    assertFalse(store.isOpen());
+    assertThrows(InvalidStateStoreException.class, () -> store.get(key("a")));
+  }
+
+  @Test
+  void wrongConfigurationIsRefused() {
+    for (Map<String, Object> wrong :
+        List.<Map<String, Object>>of(
+            Map.of(KvsepStores.DURABILITY_CONFIG, "some"),
+            Map.of(KvsepStores.MEMORY_BUDGET_BYTES_CONFIG, "1"),
+            Map.of(KvsepStores.BACKGROUND_THREADS_CONFIG, "many"))) {
+      assertThrows(ConfigException.class, () -> open(counts(), directory, wrong), wrong::toString);
+    }
+    Map<String, Object> right =
+        Map.of(
+            KvsepStores.DURABILITY_CONFIG,
+            "sync",
+            KvsepStores.MEMORY_BUDGET_BYTES_CONFIG,
+            "16777216",
+            KvsepStores.BACKGROUND_THREADS_CONFIG,
+            2,
+            KvsepStores.DIRECTORY_CONFIG,
+            directory.resolve("elsewhere").toString());
+    open(counts(), directory, right).commit(Map.of(CHANGELOG, 1L));
+    assertTrue(Files.isDirectory(directory.resolve("elsewhere/test")));
+  }
+
+  private static Bytes key(String text) {
+    return Bytes.wrap(value(text));
+  }
+
+  private static byte[] value(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+}
