@@ -113,6 +113,13 @@ final class InstanceStore {
     store.write(batch, commitDurability);
   }
 
+  /** Ends a commit that was written otherwise. */
+  void committed() {
+    if (commitDurability.equals(Durability.sync())) {
+      store.sync();
+    }
+  }
+
   private void dropOrphans(Path stateDirectory) {
     Set<String> named = new HashSet<>();
     try {

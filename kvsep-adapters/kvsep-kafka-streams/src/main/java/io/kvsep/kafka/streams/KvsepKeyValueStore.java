@@ -2,7 +2,6 @@ package io.kvsep.kafka.streams;
 
 import io.kvsep.KvCursor;
 import io.kvsep.ScanOptions;
-import io.kvsep.WriteBatch;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Collection;
@@ -66,13 +65,13 @@ class KvsepKeyValueStore extends KvsepStore implements KeyValueStore<Bytes, byte
 
   @Override
   public void putAll(List<KeyValue<Bytes, byte[]>> entries) {
-    WriteBatch batch = keyspace().batch();
-    for (KeyValue<Bytes, byte[]> entry : entries) {
-      add(batch, Objects.requireNonNull(entry.key, "key").get(), entry.value);
-    }
-    if (batch.count() > 0) {
-      keyspace().write(batch);
-    }
+    keyspace()
+        .write(
+            writes -> {
+              for (KeyValue<Bytes, byte[]> entry : entries) {
+                add(writes, Objects.requireNonNull(entry.key, "key").get(), entry.value);
+              }
+            });
     updatePosition();
   }
 
@@ -128,19 +127,19 @@ class KvsepKeyValueStore extends KvsepStore implements KeyValueStore<Bytes, byte
   @Override
   void restore(
       Collection<ConsumerRecord<byte[], byte[]>> records,
-      WriteBatch batch,
+      Writes writes,
       Consumer<ConsumerRecord<byte[], byte[]>> applied) {
     for (ConsumerRecord<byte[], byte[]> record : records) {
-      add(batch, record.key(), record.value());
+      add(writes, record.key(), record.value());
       applied.accept(record);
     }
   }
 
-  private static void add(WriteBatch batch, byte[] key, byte @Nullable [] value) {
+  private static void add(Writes writes, byte[] key, byte @Nullable [] value) {
     if (value == null) {
-      batch.delete(stored(key));
+      writes.delete(stored(key));
     } else {
-      batch.put(stored(key), value);
+      writes.put(stored(key), value);
     }
   }
 

@@ -1,6 +1,5 @@
 package io.kvsep.kafka.streams;
 
-import io.kvsep.WriteBatch;
 import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
@@ -124,33 +123,32 @@ abstract class KvsepStore implements StateStore {
       open = TaskKeyspace.open(context(), name);
       keyspace = open;
     }
-    WriteBatch batch = open.batch();
     Position position = open.position();
-    synchronized (position) {
-      restore(
-          records,
-          batch,
-          record -> {
-            if (restoresPosition) {
-              Changelog.updatePosition(record, position);
-            }
-          });
-    }
-    if (batch.count() > 0) {
-      open.write(batch);
-    }
+    open.restore(
+        writes -> {
+          synchronized (position) {
+            restore(
+                records,
+                writes,
+                record -> {
+                  if (restoresPosition) {
+                    Changelog.updatePosition(record, position);
+                  }
+                });
+          }
+        });
   }
 
   /**
-   * Adds what the records say to a batch.
+   * Writes what the records say.
    *
    * @param records of the changelog
-   * @param batch receives the writes
+   * @param writes receives the writes
    * @param applied must be called with each record that the store keeps
    */
   abstract void restore(
       Collection<ConsumerRecord<byte[], byte[]>> records,
-      WriteBatch batch,
+      Writes writes,
       Consumer<ConsumerRecord<byte[], byte[]>> applied);
 
   @Override
@@ -172,6 +170,15 @@ abstract class KvsepStore implements StateStore {
     return keyspace().committedOffset(partition);
   }
 
+  /**
+   * {@return bytes of writes that no commit has ended} Kafka 4.4 asks for it, and 4.3 does not know
+   * it.
+   */
+  public long approximateNumUncommittedBytes() {
+    TaskKeyspace open = keyspace;
+    return open == null ? 0 : open.uncommittedBytes();
+  }
+
   @Override
   public Position getPosition() {
     return keyspace().position();
@@ -179,7 +186,8 @@ abstract class KvsepStore implements StateStore {
 
   @Override
   public <R> QueryResult<R> query(Query<R> query, PositionBound positionBound, QueryConfig config) {
-    return BasicQueries.answer(query, positionBound, config, this, getPosition(), context());
+    return BasicQueries.answer(
+        query, positionBound, config, this, keyspace().visiblePosition(), context());
   }
 
   /** Tells of bounds that select nothing in the words of Kafka's stores. */

@@ -3,7 +3,6 @@ package io.kvsep.kafka.streams;
 import io.kvsep.KvCursor;
 import io.kvsep.KvView;
 import io.kvsep.ScanOptions;
-import io.kvsep.WriteBatch;
 import io.kvsep.error.KvException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -234,10 +233,11 @@ final class KvsepVersionedStore extends KvsepStore
   @Override
   void restore(
       Collection<ConsumerRecord<byte[], byte[]>> records,
-      WriteBatch batch,
+      Writes writes,
       Consumer<ConsumerRecord<byte[], byte[]>> applied) {
+    // Not through writes: each version is put by what those before it have left.
     keyspace()
-        .buffered(
+        .restoreBuffered(
             view -> {
               for (ConsumerRecord<byte[], byte[]> record : records) {
                 long timestamp = record.timestamp();
@@ -247,7 +247,6 @@ final class KvsepVersionedStore extends KvsepStore
                   put(view, record.key(), record.value(), timestamp);
                 }
               }
-              return null;
             });
   }
 
@@ -259,7 +258,7 @@ final class KvsepVersionedStore extends KvsepStore
           positionBound,
           config,
           this,
-          getPosition(),
+          keyspace().visiblePosition(),
           context(),
           () -> (R) versions((MultiVersionedKeyQuery<Bytes, byte[]>) versions));
     }

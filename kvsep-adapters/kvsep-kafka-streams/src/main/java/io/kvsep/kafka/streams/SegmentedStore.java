@@ -1,6 +1,5 @@
 package io.kvsep.kafka.streams;
 
-import io.kvsep.WriteBatch;
 import java.util.Collection;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -68,10 +67,12 @@ abstract class SegmentedStore extends KvsepStore {
       return;
     }
     if (layout.indexed() || firstLiveTime() > deletedBefore) {
-      WriteBatch batch = keyspace().batch();
-      deleteExpired(batch);
-      add(batch, storeKey, value);
-      keyspace().write(batch);
+      keyspace()
+          .write(
+              writes -> {
+                deleteExpired(writes);
+                add(writes, storeKey, value);
+              });
     } else {
       keyspace().put(layout.dataKey(storeKey), value);
     }
@@ -81,9 +82,7 @@ abstract class SegmentedStore extends KvsepStore {
   void remove(byte[] storeKey) {
     streamTime = Math.max(streamTime, layout.time(storeKey));
     if (layout.indexed()) {
-      WriteBatch batch = keyspace().batch();
-      add(batch, storeKey, null);
-      keyspace().write(batch);
+      keyspace().write(writes -> add(writes, storeKey, null));
     } else {
       keyspace().put(layout.dataKey(storeKey), null);
     }
@@ -92,32 +91,32 @@ abstract class SegmentedStore extends KvsepStore {
   @Override
   void restore(
       Collection<ConsumerRecord<byte[], byte[]>> records,
-      WriteBatch batch,
+      Writes writes,
       Consumer<ConsumerRecord<byte[], byte[]>> applied) {
     long highest = streamTime;
     for (ConsumerRecord<byte[], byte[]> record : records) {
       highest = Math.max(highest, layout.time(record.key()));
     }
     streamTime = highest;
-    deleteExpired(batch);
+    deleteExpired(writes);
     for (ConsumerRecord<byte[], byte[]> record : records) {
       if (!isExpired(layout.time(record.key()))) {
-        add(batch, record.key(), record.value());
+        add(writes, record.key(), record.value());
         applied.accept(record);
       }
     }
   }
 
-  private void add(WriteBatch batch, byte[] storeKey, byte @Nullable [] value) {
+  private void add(Writes writes, byte[] storeKey, byte @Nullable [] value) {
     if (value == null) {
-      batch.delete(layout.dataKey(storeKey));
+      writes.delete(layout.dataKey(storeKey));
       if (layout.indexed()) {
-        batch.delete(layout.indexKey(storeKey));
+        writes.delete(layout.indexKey(storeKey));
       }
     } else {
-      batch.put(layout.dataKey(storeKey), value);
+      writes.put(layout.dataKey(storeKey), value);
       if (layout.indexed()) {
-        batch.put(layout.indexKey(storeKey), NONE);
+        writes.put(layout.indexKey(storeKey), NONE);
       }
     }
   }
@@ -132,23 +131,23 @@ abstract class SegmentedStore extends KvsepStore {
     return time - time % layout.segmentMillis();
   }
 
-  private void deleteExpired(WriteBatch batch) {
+  private void deleteExpired(Writes writes) {
     long time = firstLiveTime();
     if (time <= deletedBefore) {
       return;
     }
-    deleteBuckets(batch, SegmentLayout.DATA, time);
+    deleteBuckets(writes, SegmentLayout.DATA, time);
     if (layout.indexed()) {
-      deleteBuckets(batch, SegmentLayout.INDEX, time);
+      deleteBuckets(writes, SegmentLayout.INDEX, time);
     }
     deletedBefore = time;
   }
 
-  private void deleteBuckets(WriteBatch batch, byte tag, long before) {
+  private void deleteBuckets(Writes writes, byte tag, long before) {
     long first = layout.bucket(tag, deletedBefore);
     long end = layout.bucket(tag, before);
     if (first < end) {
-      batch.deleteRange(
+      writes.deleteRange(
           SegmentLayout.bucketKey(tag, first, NONE), SegmentLayout.bucketKey(tag, end, NONE));
     }
   }

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.StateStoreContext;
 import org.jspecify.annotations.Nullable;
 
@@ -18,15 +19,21 @@ import org.jspecify.annotations.Nullable;
  * @param stateDirectory under which the directories of its tasks are
  * @param options of the store
  * @param commitDurability of the batch that ends a commit
- * @param exactlyOnce whether state that was not closed cleanly must not be used
+ * @param exactlyOnce whether state that may have uncommitted data must not be used
+ * @param transactional whether nothing may be written before it is committed
  */
 record StoreSettings(
     Path directory,
     Path stateDirectory,
     KvOptions options,
     Durability commitDurability,
-    boolean exactlyOnce) {
+    boolean exactlyOnce,
+    boolean transactional) {
   private static final String DIRECTORY_NAME = ".kvsep";
+  static final String TRANSACTIONAL_CONFIG = "enable.transactional.statestores";
+
+  /** Kafka 4.3 has no such stores: it commits seldom, and writes would pile up. */
+  static final boolean HAS_TRANSACTIONS = hasTransactions();
 
   static StoreSettings of(StateStoreContext context) {
     Map<String, Object> configs = context.appConfigs();
@@ -67,7 +74,8 @@ record StoreSettings(
           stateDirectory,
           options.build(),
           commits,
-          exactlyOnce);
+          exactlyOnce,
+          HAS_TRANSACTIONS && "true".equals(String.valueOf(configs.get(TRANSACTIONAL_CONFIG))));
     } catch (IllegalArgumentException e) {
       throw new ConfigException("kvsep: " + e.getMessage());
     }
@@ -85,6 +93,15 @@ record StoreSettings(
       }
     }
     return task;
+  }
+
+  private static boolean hasTransactions() {
+    try {
+      StateStore.class.getMethod("approximateNumUncommittedBytes");
+      return true;
+    } catch (NoSuchMethodException e) {
+      return false;
+    }
   }
 
   private static @Nullable Long number(Map<String, Object> configs, String key) {

@@ -6,7 +6,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import io.kvsep.Keyspace;
 import io.kvsep.KeyspaceView;
 import io.kvsep.KvCursor;
+import io.kvsep.KvReader;
 import io.kvsep.KvView;
+import io.kvsep.KvWriter;
 import io.kvsep.ScanOptions;
 import io.kvsep.WriteBatch;
 import io.kvsep.WriteBuffer;
@@ -23,6 +25,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.errors.InvalidStateStoreException;
@@ -38,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  * key in the shared keyspace                       value
- * name (32 bytes), 's'                             1: open, 0: closed cleanly
+ * name (32 bytes), 's'                             1: open, may have uncommitted data; 0: has none
  * name (32 bytes), 'p'                             position: per topic its length (4 bytes), its
  *                                                  name, count of partitions (4), and for each its
  *                                                  number (4) and offset (8)
@@ -46,7 +49,9 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * <p>A commit writes offsets and position in one batch behind the data in the same log: after a
- * crash they are never ahead of the data.
+ * crash they are never ahead of the data. With transactional stores, which Kafka 4.4 has, data
+ * waits in a buffer and the batch has it too: after a crash there is what was committed and nothing
+ * else. The thread of the task reads the buffer over the store, other threads what is committed.
  *
  * <p>Errors of the store become {@link ProcessorStateException}, use after close {@link
  * InvalidStateStoreException}. Reads are thread safe; writes come from the thread of the task.
@@ -70,11 +75,16 @@ final class TaskKeyspace {
   private final Map<TopicPartition, Long> offsets = new ConcurrentHashMap<>();
   private final Position position;
 
-  /** What the shared keyspace has; used by the thread of the task alone. */
-  private Position writtenPosition;
+  /** What the shared keyspace has; never changed. */
+  private volatile Position writtenPosition;
 
-  /** Of {@link #buffered}; used by the thread of the task alone. */
-  private @Nullable WriteBuffer buffer;
+  /** Whether writes wait in the buffer until a commit ends them. */
+  private final boolean transactional;
+
+  /** Used by the thread of the task alone. */
+  private final WriteBuffer buffer;
+
+  private volatile @Nullable Thread writer;
 
   private volatile boolean closed;
 
@@ -87,6 +97,8 @@ final class TaskKeyspace {
     keyspace = instance.store().keyspace(keyspaceName);
     view = instance.store().in(keyspace);
     meta = instance.store().in(instance.meta());
+    transactional = settings.transactional();
+    buffer = instance.store().buffer();
     byte[] status = meta.get(metaKey(STATUS, 0));
     if (settings.exactlyOnce() && status != null && status[0] == OPEN[0]) {
       throw new TaskCorruptedException(
@@ -97,7 +109,7 @@ final class TaskKeyspace {
                   + " was not closed cleanly and may hold uncommitted data, which exactly-once"
                   + " does not allow"));
     }
-    meta.put(metaKey(STATUS, 0), OPEN);
+    meta.put(metaKey(STATUS, 0), transactional ? CLOSED : OPEN);
     byte[] bytes = meta.get(metaKey(POSITION, 0));
     position = bytes == null ? Position.emptyPosition() : decodePosition(ByteBuffer.wrap(bytes));
     writtenPosition = position.copy();
@@ -114,7 +126,10 @@ final class TaskKeyspace {
   }
 
   static TaskKeyspace open(StateStoreContext context, String storeName) {
-    StoreSettings settings = StoreSettings.of(context);
+    return open(context, storeName, StoreSettings.of(context));
+  }
+
+  static TaskKeyspace open(StateStoreContext context, String storeName, StoreSettings settings) {
     InstanceStore instance = InstanceStore.acquire(settings);
     try {
       return new TaskKeyspace(context, storeName, settings, instance);
@@ -133,10 +148,8 @@ final class TaskKeyspace {
       return;
     }
     closed = true;
-    if (buffer != null) {
-      buffer.close();
-    }
     try {
+      buffer.close();
       meta.put(metaKey(STATUS, 0), CLOSED);
     } catch (KvException e) {
       throw translated(e);
@@ -148,7 +161,16 @@ final class TaskKeyspace {
   byte @Nullable [] get(byte[] key) {
     checkOpen();
     try {
-      return view.get(key);
+      return reader().get(key);
+    } catch (KvException e) {
+      throw translated(e);
+    }
+  }
+
+  KvCursor cursor(ScanOptions options) {
+    checkOpen();
+    try {
+      return reader().cursor(options);
     } catch (KvException e) {
       throw translated(e);
     }
@@ -157,25 +179,26 @@ final class TaskKeyspace {
   void put(byte[] key, byte @Nullable [] value) {
     checkOpen();
     try {
+      KvWriter writer = transactional ? buffered() : view;
       if (value == null) {
-        view.delete(key);
+        writer.delete(key);
       } else {
-        view.put(key, value);
+        writer.put(key, value);
       }
     } catch (KvException e) {
       throw translated(e);
     }
   }
 
-  /** {@return an empty batch for {@link #write}} */
-  WriteBatch batch() {
-    return new WriteBatch().in(keyspace);
-  }
-
-  void write(WriteBatch batch) {
+  /** Does several writes at once. */
+  void write(Consumer<Writes> work) {
     checkOpen();
     try {
-      instance.store().write(batch);
+      if (transactional) {
+        work.accept(Writes.to(buffered()));
+      } else {
+        writeBatch(work);
+      }
     } catch (KvException e) {
       throw translated(e);
     }
@@ -185,30 +208,62 @@ final class TaskKeyspace {
   <R extends @Nullable Object> R buffered(Function<KvView, R> work) {
     checkOpen();
     try {
-      WriteBuffer writes = buffer;
-      if (writes == null) {
-        writes = instance.store().buffer();
-        buffer = writes;
+      R result = work.apply(buffered());
+      if (!transactional) {
+        buffer.commit();
       }
-      try {
-        R result = work.apply(writes.in(keyspace));
-        writes.commit();
-        return result;
-      } finally {
-        writes.discard();
+      return result;
+    } catch (KvException e) {
+      throw translated(e);
+    } finally {
+      if (!transactional) {
+        buffer.discard();
       }
+    }
+  }
+
+  /** As {@link #write}, for what the changelog has, which is committed. */
+  void restore(Consumer<Writes> work) {
+    checkOpen();
+    try {
+      writeBatch(work);
     } catch (KvException e) {
       throw translated(e);
     }
   }
 
-  KvCursor cursor(ScanOptions options) {
+  /** As {@link #buffered}, for what the changelog has, which is committed. */
+  void restoreBuffered(Consumer<KvView> work) {
     checkOpen();
     try {
-      return view.cursor(options);
+      work.accept(buffered());
+      buffer.commit();
     } catch (KvException e) {
       throw translated(e);
+    } finally {
+      buffer.discard();
     }
+  }
+
+  private void writeBatch(Consumer<Writes> work) {
+    WriteBatch batch = new WriteBatch().in(keyspace);
+    work.accept(Writes.to(batch));
+    if (batch.count() > 0) {
+      instance.store().write(batch);
+    }
+  }
+
+  /** The buffer, for the thread of the task. */
+  private KvView buffered() {
+    if (writer != Thread.currentThread()) {
+      writer = Thread.currentThread();
+    }
+    return buffer.in(keyspace);
+  }
+
+  /** The thread that writes reads its uncommitted writes, others do not. */
+  private KvReader reader() {
+    return transactional && writer == Thread.currentThread() ? buffer.in(keyspace) : view;
   }
 
   long entriesEstimate() {
@@ -223,6 +278,16 @@ final class TaskKeyspace {
   /** {@return the position; synchronize on it to change it} */
   Position position() {
     return position;
+  }
+
+  /** {@return the position of what this thread can read} */
+  Position visiblePosition() {
+    return transactional && writer != Thread.currentThread() ? writtenPosition : position;
+  }
+
+  /** {@return bytes of writes that no commit has ended; for the thread of the task} */
+  long uncommittedBytes() {
+    return transactional && !closed ? buffer.bytes() : 0;
   }
 
   @Nullable Long committedOffset(TopicPartition partition) {
@@ -250,7 +315,16 @@ final class TaskKeyspace {
           }
         });
     addPosition(batch);
-    commit(batch);
+    if (transactional && buffer.bytes() > 0) {
+      try {
+        buffer.commit(batch);
+        instance.committed();
+      } catch (KvException e) {
+        throw translated(e);
+      }
+    } else {
+      commit(batch);
+    }
   }
 
   /** Writes the position if it has changed. */

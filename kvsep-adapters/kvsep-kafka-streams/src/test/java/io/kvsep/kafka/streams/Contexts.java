@@ -1,12 +1,9 @@
 package io.kvsep.kafka.streams;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.Map;
 import java.util.Properties;
-import java.util.stream.Stream;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.LogContext;
@@ -16,7 +13,7 @@ import org.apache.kafka.streams.state.internals.ThreadCache;
 import org.apache.kafka.test.InternalMockProcessorContext;
 import org.apache.kafka.test.MockRecordCollector;
 
-/** Contexts of state stores without a broker, and their folders. */
+/** Contexts of state stores without a broker. */
 final class Contexts {
   private Contexts() {}
 
@@ -39,23 +36,5 @@ final class Contexts {
             new StreamsConfig(properties));
     context.setTime(1L);
     return context;
-  }
-
-  /** {@return the copy of a folder} */
-  static Path copy(Path from, Path to) throws IOException {
-    try (Stream<Path> files = Files.walk(from)) {
-      for (Path file : files.toList()) {
-        Files.copy(file, to.resolve(from.relativize(file).toString()));
-      }
-    }
-    return to;
-  }
-
-  static void delete(Path folder) throws IOException {
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    }
   }
 }

@@ -83,7 +83,7 @@ final class RecoveryTest {
     store.put(key("b"), value("2"));
     // The process ends here: what it has given to the operating system is all there is.
     KeyValueStore<Bytes, byte[]> recovered =
-        open(counts(), Contexts.copy(live, directory.resolve("crashed")), AT_LEAST_ONCE);
+        open(counts(), Folders.copy(live, directory.resolve("crashed")), AT_LEAST_ONCE);
 
     assertEquals(10L, recovered.committedOffset(CHANGELOG));
     assertEquals(Position.fromMap(Map.of("input", Map.of(3, 42L))), recovered.getPosition());
@@ -116,13 +116,13 @@ final class RecoveryTest {
     store.put(key("a"), value("1"));
     store.commit(Map.of(CHANGELOG, 10L));
     store.put(key("a"), value("2"));
-    Path crashed = Contexts.copy(live, directory.resolve("crashed"));
+    Path crashed = Folders.copy(live, directory.resolve("crashed"));
     TaskCorruptedException refused =
         assertThrows(TaskCorruptedException.class, () -> open(counts(), crashed, EXACTLY_ONCE));
     assertEquals(Set.of(new TaskId(0, 0)), refused.corruptedTasks());
 
     // Kafka deletes the directory of the task then, and reads the changelog from its beginning.
-    Contexts.delete(crashed.resolve("test/0_0"));
+    Folders.delete(crashed.resolve("test/0_0"));
     KeyValueStore<Bytes, byte[]> empty = open(counts(), crashed, EXACTLY_ONCE);
     assertNull(empty.committedOffset(CHANGELOG));
     assertNull(empty.get(key("a")));
@@ -162,7 +162,7 @@ final class RecoveryTest {
   void keyspaceOfDeletedTaskIsDropped() throws Exception {
     open(counts(), directory, AT_LEAST_ONCE).put(key("a"), value("1"));
     opened.get(0).close();
-    Contexts.delete(directory.resolve("test/0_0"));
+    Folders.delete(directory.resolve("test/0_0"));
     KeyValueStore<Bytes, byte[]> other =
         open(KvsepStores.persistentKeyValueStore("other").get(), directory, AT_LEAST_ONCE);
     assertNull(other.get(key("a")));

@@ -38,6 +38,9 @@ final class Speed {
   private static final long MEMORY = 128L << 20;
   private static final int WINDOWS = 60;
 
+  /** Rounds until the JVM has compiled both sides, not counted. */
+  private static final int WARM_UP = 2;
+
   private Speed() {}
 
   /** One block cache, which memtables are counted in, as the documentation of Kafka advises. */
@@ -70,7 +73,7 @@ final class Speed {
     int valueBytes = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 100;
     int rounds = arguments.length > 2 ? Integer.parseInt(arguments[2]) : 3;
     Map<String, List<double[]>> results = new LinkedHashMap<>();
-    for (int round = 0; round < rounds; round++) {
+    for (int round = -WARM_UP; round < rounds; round++) {
       Map<String, Double> kvsep;
       Map<String, Double> rocks;
       if (round % 2 == 0) {
@@ -79,6 +82,9 @@ final class Speed {
       } else {
         rocks = measure(false, entries, valueBytes);
         kvsep = measure(true, entries, valueBytes);
+      }
+      if (round < 0) {
+        continue;
       }
       kvsep.forEach(
           (name, rate) ->
@@ -257,7 +263,7 @@ final class Speed {
           return entries / 10;
         });
     windows.close();
-    Contexts.delete(folder);
+    Folders.delete(folder);
     if (checksum[0] == 42) {
       System.out.println(Arrays.toString(checksum));
     }
