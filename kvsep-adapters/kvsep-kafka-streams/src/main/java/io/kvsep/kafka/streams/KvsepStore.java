@@ -104,12 +104,8 @@ abstract class KvsepStore implements StateStore {
 
   /** Notes that the record which is being processed has reached the store. */
   void updatePosition() {
-    StateStoreContext current = context();
-    if (current.recordMetadata().isEmpty()) {
-      return;
-    }
-    RecordMetadata record = current.recordMetadata().get();
-    if (record.topic() != null) {
+    RecordMetadata record = context().recordMetadata().orElse(null);
+    if (record != null && record.topic() != null) {
       Position position = keyspace().position();
       synchronized (position) {
         position.withComponent(record.topic(), record.partition(), record.offset());

@@ -20,7 +20,8 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.HashMap;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -392,21 +393,22 @@ final class TaskKeyspace {
   }
 
   private static byte[] encode(Position position) {
+    List<ByteBuffer> topics = new ArrayList<>();
     int length = 0;
-    Map<byte[], Map<Integer, Long>> topics = new HashMap<>();
     for (String topic : position.getTopics()) {
-      byte[] bytes = topic.getBytes(UTF_8);
+      byte[] name = topic.getBytes(UTF_8);
       Map<Integer, Long> partitions = position.getPartitionPositions(topic);
-      topics.put(bytes, partitions);
-      length += 2 * Integer.BYTES + bytes.length + (Integer.BYTES + Long.BYTES) * partitions.size();
+      ByteBuffer part =
+          ByteBuffer.allocate(
+              2 * Integer.BYTES + name.length + (Integer.BYTES + Long.BYTES) * partitions.size());
+      part.putInt(name.length).put(name).putInt(partitions.size());
+      partitions.forEach((partition, offset) -> part.putInt(partition).putLong(offset));
+      topics.add(part.flip());
+      length += part.limit();
     }
-    ByteBuffer buffer = ByteBuffer.allocate(length);
-    topics.forEach(
-        (topic, partitions) -> {
-          buffer.putInt(topic.length).put(topic).putInt(partitions.size());
-          partitions.forEach((partition, offset) -> buffer.putInt(partition).putLong(offset));
-        });
-    return buffer.array();
+    ByteBuffer all = ByteBuffer.allocate(length);
+    topics.forEach(all::put);
+    return all.array();
   }
 
   private static Position decodePosition(ByteBuffer buffer) {

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigException;
@@ -166,7 +167,7 @@ final class RecoveryTest {
     KeyValueStore<Bytes, byte[]> other =
         open(KvsepStores.persistentKeyValueStore("other").get(), directory, AT_LEAST_ONCE);
     assertNull(other.get(key("a")));
-    KvStore store = InstanceStore.openIn(directory.resolve("test/.kvsep"));
+    KvStore store = openStore(directory.resolve("test/.kvsep"));
     assertEquals(2, store.keyspaces().size(), () -> store.keyspaces().toString());
   }
 
@@ -186,7 +187,7 @@ final class RecoveryTest {
     Path files = directory.resolve("test/.kvsep");
     Path moved = directory.resolve("test/moved");
     Files.move(files, moved);
-    assertThrows(StoreFailedException.class, () -> InstanceStore.openIn(files).flush());
+    assertThrows(StoreFailedException.class, () -> openStore(files).flush());
     assertThrows(ProcessorStateException.class, () -> store.put(key("b"), value("2")));
     assertThrows(ProcessorStateException.class, store::close);
 
@@ -229,6 +230,10 @@ final class RecoveryTest {
             directory.resolve("elsewhere").toString());
     open(counts(), directory, right).commit(Map.of(CHANGELOG, 1L));
     assertTrue(Files.isDirectory(directory.resolve("elsewhere/test")));
+  }
+
+  private static KvStore openStore(Path files) {
+    return Objects.requireNonNull(InstanceStore.openIn(files));
   }
 
   private static Bytes key(String text) {

@@ -1,5 +1,6 @@
 package io.kvsep.kafka.streams;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.testing.Seeds;
@@ -43,6 +44,7 @@ import org.apache.kafka.streams.state.VersionedRecord;
 import org.apache.kafka.streams.state.VersionedRecordIterator;
 import org.apache.kafka.streams.state.WindowStore;
 import org.apache.kafka.test.InternalMockProcessorContext;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -143,14 +145,14 @@ final class SameAsRocksDbTest {
     for (int i = 0; i < STEPS; i++) {
       Bytes key = anyKey(random);
       Bytes other = anyKey(random);
-      byte[] value = value(random, i);
+      byte @Nullable [] value = value(random, i);
       switch (random.nextInt(12)) {
         case 0, 1, 2, 3 -> {
           store.put(key, value);
           changelog.add(KeyValue.pair(key.get(), value));
         }
         case 4 -> {
-          byte[] before = store.putIfAbsent(key, value);
+          byte @Nullable [] before = store.putIfAbsent(key, value);
           answers.add("putIfAbsent " + text(before));
           if (before == null) {
             changelog.add(KeyValue.pair(key.get(), value));
@@ -199,7 +201,7 @@ final class SameAsRocksDbTest {
                 .windowStore(
                     new DslWindowParams(
                         "s",
-                        Duration.ofMillis(150_000),
+                        Duration.ofSeconds(150),
                         Duration.ofMillis(10),
                         duplicates,
                         onClose ? EmitStrategy.onWindowClose() : EmitStrategy.onWindowUpdate(),
@@ -221,7 +223,7 @@ final class SameAsRocksDbTest {
       Bytes other = windowKey(random);
       switch (random.nextInt(11)) {
         case 0, 1, 2, 3, 4 -> {
-          byte[] value = value(random, i);
+          byte @Nullable [] value = value(random, i);
           store.put(key, value, start);
           changelog.add(KeyValue.pair(SegmentLayout.windowKey(key.get(), start, 0), value));
         }
@@ -255,7 +257,7 @@ final class SameAsRocksDbTest {
                 .sessionStore(
                     new DslSessionParams(
                         "s",
-                        Duration.ofMillis(150_000),
+                        Duration.ofSeconds(150),
                         onClose ? EmitStrategy.onWindowClose() : EmitStrategy.onWindowUpdate(),
                         format))
                 .get(),
@@ -272,13 +274,13 @@ final class SameAsRocksDbTest {
     for (int i = 0; i < STEPS; i++) {
       now += random.nextInt(3_000);
       long start = Math.max(0, now - random.nextInt(200_000)) / 1_000 * 1_000;
-      long end = start + random.nextInt(20) * 1_000;
+      long end = start + random.nextInt(20) * 1_000L;
       Bytes key = windowKey(random);
       Bytes other = windowKey(random);
       Windowed<Bytes> session = new Windowed<>(key, new SessionWindow(start, end));
       switch (random.nextInt(11)) {
         case 0, 1, 2, 3, 4 -> {
-          byte[] value = value(random, i);
+          byte @Nullable [] value = value(random, i);
           store.put(session, value);
           changelog.add(KeyValue.pair(SegmentLayout.sessionKey(key.get(), start, end), value));
         }
@@ -312,7 +314,7 @@ final class SameAsRocksDbTest {
 
   @Test
   void versionedStore() {
-    Duration retention = Duration.ofMillis(40_000);
+    Duration retention = Duration.ofSeconds(40);
     compare(
         "versionedStore",
         suppliers -> {
@@ -386,8 +388,8 @@ final class SameAsRocksDbTest {
     return Bytes.wrap(key);
   }
 
-  private static byte[] value(Random random, int step) {
-    return random.nextInt(5) == 0 ? null : Integer.toString(step).getBytes();
+  private static byte @Nullable [] value(Random random, int step) {
+    return random.nextInt(5) == 0 ? null : Integer.toString(step).getBytes(US_ASCII);
   }
 
   private static <K> String all(KeyValueIterator<K, byte[]> entries) {
@@ -403,11 +405,11 @@ final class SameAsRocksDbTest {
     return result.toString();
   }
 
-  private static String text(byte[] value) {
+  private static String text(byte @Nullable [] value) {
     return value == null ? "none" : HexFormat.of().formatHex(value);
   }
 
-  private static String text(VersionedRecord<byte[]> record) {
+  private static String text(@Nullable VersionedRecord<byte[]> record) {
     return record == null
         ? "none"
         : text(record.value()) + "@" + record.timestamp() + "-" + record.validTo().orElse(-1L);

@@ -124,7 +124,7 @@ final class Speed {
         kvsep
             ? KvsepStores.persistentKeyValueStore("s").get()
             : Stores.persistentKeyValueStore("s").get();
-    InternalMockProcessorContext<?, ?> context = open(store, folder);
+    open(store, folder);
     rate(
         rates,
         "load",

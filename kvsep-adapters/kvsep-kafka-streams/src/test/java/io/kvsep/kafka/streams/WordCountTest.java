@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.kafka.common.serialization.LongDeserializer;
@@ -32,7 +33,7 @@ final class WordCountTest {
     StreamsBuilder builder = new StreamsBuilder();
     KStream<String, String> lines = builder.stream("lines");
     lines
-        .flatMapValues(line -> List.of(line.toLowerCase().split(" ")))
+        .flatMapValues(line -> List.of(line.toLowerCase(Locale.ROOT).split(" ")))
         .groupBy((key, word) -> word, Grouped.with(Serdes.String(), Serdes.String()))
         .count(Materialized.as("counts"))
         .toStream()
