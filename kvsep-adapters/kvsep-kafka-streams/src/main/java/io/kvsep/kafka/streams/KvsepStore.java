@@ -47,14 +47,14 @@ abstract class KvsepStore implements StateStore {
   public void init(StateStoreContext stateStoreContext, StateStore root) {
     context = stateStoreContext;
     restoresPosition = Changelog.hasPositions(stateStoreContext);
-    opened(stateStoreContext);
+    beforeOpen(stateStoreContext);
     keyspace = TaskKeyspace.open(stateStoreContext, name);
     stateStoreContext.register(
         root, Changelog.callback(this::restoreBatch), () -> keyspace().commitPosition());
   }
 
   /** Called by {@link #init}, before the store is open. */
-  void opened(StateStoreContext stateStoreContext) {}
+  void beforeOpen(StateStoreContext stateStoreContext) {}
 
   @Override
   public boolean isOpen() {

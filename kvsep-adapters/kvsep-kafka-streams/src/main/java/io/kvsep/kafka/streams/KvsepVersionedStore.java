@@ -65,7 +65,7 @@ final class KvsepVersionedStore extends KvsepStore
   }
 
   @Override
-  void opened(StateStoreContext stateStoreContext) {
+  void beforeOpen(StateStoreContext stateStoreContext) {
     droppedRecords = new DroppedRecords(stateStoreContext);
   }
 

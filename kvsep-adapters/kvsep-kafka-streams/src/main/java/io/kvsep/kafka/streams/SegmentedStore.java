@@ -38,7 +38,7 @@ abstract class SegmentedStore extends KvsepStore {
   }
 
   @Override
-  void opened(StateStoreContext stateStoreContext) {
+  void beforeOpen(StateStoreContext stateStoreContext) {
     droppedRecords = new DroppedRecords(stateStoreContext);
   }
 

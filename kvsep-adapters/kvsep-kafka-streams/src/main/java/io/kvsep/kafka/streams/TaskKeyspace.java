@@ -85,6 +85,7 @@ final class TaskKeyspace {
   /** Used by the thread of the task alone. */
   private final WriteBuffer buffer;
 
+  /** The thread of the task, as far as it has written. */
   private volatile @Nullable Thread writer;
 
   private volatile boolean closed;
@@ -99,7 +100,6 @@ final class TaskKeyspace {
     view = instance.store().in(keyspace);
     meta = instance.store().in(instance.meta());
     transactional = settings.transactional();
-    buffer = instance.store().buffer();
     byte[] status = meta.get(metaKey(STATUS, 0));
     if (settings.exactlyOnce() && status != null && status[0] == OPEN[0]) {
       throw new TaskCorruptedException(
@@ -111,6 +111,7 @@ final class TaskKeyspace {
                   + " does not allow"));
     }
     meta.put(metaKey(STATUS, 0), transactional ? CLOSED : OPEN);
+    buffer = instance.store().buffer();
     byte[] bytes = meta.get(metaKey(POSITION, 0));
     position = bytes == null ? Position.emptyPosition() : decodePosition(ByteBuffer.wrap(bytes));
     writtenPosition = position.copy();
@@ -180,11 +181,11 @@ final class TaskKeyspace {
   void put(byte[] key, byte @Nullable [] value) {
     checkOpen();
     try {
-      KvWriter writer = transactional ? buffered() : view;
+      KvWriter target = transactional ? buffered() : view;
       if (value == null) {
-        writer.delete(key);
+        target.delete(key);
       } else {
-        writer.put(key, value);
+        target.put(key, value);
       }
     } catch (KvException e) {
       throw translated(e);

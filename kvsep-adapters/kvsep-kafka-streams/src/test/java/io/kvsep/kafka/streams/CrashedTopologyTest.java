@@ -77,6 +77,13 @@ final class CrashedTopologyTest {
             .mapValues(count -> "closed window " + count));
     outs.add(
         in.groupByKey()
+            .windowedBy(TimeWindows.ofSizeAndGrace(size, grace).advanceBy(Duration.ofSeconds(3)))
+            .emitStrategy(EmitStrategy.onWindowClose())
+            .count()
+            .toStream()
+            .mapValues(count -> "closed hopping window " + count));
+    outs.add(
+        in.groupByKey()
             .windowedBy(SlidingWindows.ofTimeDifferenceAndGrace(size, grace))
             .emitStrategy(EmitStrategy.onWindowClose())
             .count()
