@@ -2,6 +2,7 @@ package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
 import io.kvsep.internal.engine.StorageEngine;
+import io.kvsep.internal.write.StoreWrites;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.Map;
@@ -17,8 +18,11 @@ class StoreView extends EngineReader implements KeyspaceView {
   @SuppressWarnings("ArrayRecordComponent") // never compared
   private record Current(long version, byte @Nullable [] value) {}
 
+  private final StoreWrites writes;
+
   StoreView(StorageEngine engine, int keyspace) {
     super(engine, keyspace);
+    this.writes = engine.writes();
   }
 
   @Override
@@ -54,57 +58,49 @@ class StoreView extends EngineReader implements KeyspaceView {
   }
 
   private long put(byte[] key, byte[] value, long timeToLiveMillis) {
-    return engine
-        .writes()
-        .put(
-            keyspace,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(value, "value"),
-            timeToLiveMillis);
+    return writes.put(
+        keyspace,
+        Objects.requireNonNull(key, "key"),
+        Objects.requireNonNull(value, "value"),
+        timeToLiveMillis);
   }
 
   @Override
   public void delete(byte[] key) {
-    engine.writes().delete(keyspace, Objects.requireNonNull(key, "key"));
+    writes.delete(keyspace, Objects.requireNonNull(key, "key"));
   }
 
   @Override
   public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
     // The commit leader refuses writes to a dropped keyspace, but never sees an empty range.
     confirm();
-    engine
-        .writes()
-        .deleteRange(
-            keyspace,
-            Objects.requireNonNull(fromInclusive, "fromInclusive"),
-            Objects.requireNonNull(toExclusive, "toExclusive"));
+    writes.deleteRange(
+        keyspace,
+        Objects.requireNonNull(fromInclusive, "fromInclusive"),
+        Objects.requireNonNull(toExclusive, "toExclusive"));
   }
 
   @Override
   public long increment(byte[] key, long delta) {
-    return engine.writes().increment(keyspace, Objects.requireNonNull(key, "key"), delta);
+    return writes.increment(keyspace, Objects.requireNonNull(key, "key"), delta);
   }
 
   @Override
   public boolean compareAndSet(byte[] key, byte @Nullable [] expected, byte[] value) {
-    return engine
-        .writes()
-        .compareAndSet(
-            keyspace,
-            Objects.requireNonNull(key, "key"),
-            expected,
-            Objects.requireNonNull(value, "value"));
+    return writes.compareAndSet(
+        keyspace,
+        Objects.requireNonNull(key, "key"),
+        expected,
+        Objects.requireNonNull(value, "value"));
   }
 
   @Override
   public boolean compareAndDelete(byte[] key, byte[] expected) {
-    return engine
-        .writes()
-        .compareAndSet(
-            keyspace,
-            Objects.requireNonNull(key, "key"),
-            Objects.requireNonNull(expected, "expected"),
-            null);
+    return writes.compareAndSet(
+        keyspace,
+        Objects.requireNonNull(key, "key"),
+        Objects.requireNonNull(expected, "expected"),
+        null);
   }
 
   @Override
@@ -114,7 +110,7 @@ class StoreView extends EngineReader implements KeyspaceView {
       Current now = current(key);
       byte[] next = function.apply(now.value());
       boolean isAbsent = next == null && now.version() == 0;
-      if (isAbsent || engine.writes().replace(keyspace, key, now.version(), next, 0)) {
+      if (isAbsent || writes.replace(keyspace, key, now.version(), next, 0)) {
         return next;
       }
     }
@@ -128,7 +124,7 @@ class StoreView extends EngineReader implements KeyspaceView {
       if (now.value() == null) {
         return false;
       }
-      if (engine.writes().replace(keyspace, key, now.version(), now.value(), millis)) {
+      if (writes.replace(keyspace, key, now.version(), now.value(), millis)) {
         return true;
       }
     }

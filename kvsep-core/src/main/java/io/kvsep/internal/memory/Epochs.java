@@ -82,7 +82,10 @@ public final class Epochs<C extends SlotContext> {
    * }</pre>
    */
   public EpochSlot<C> vacant() {
-    long threadId = currentThreadId();
+    return vacant(currentThreadId());
+  }
+
+  private EpochSlot<C> vacant(long threadId) {
     while (true) {
       EpochSlot<C>[] candidates = slots;
       int home = homeOf(threadId, candidates.length);
@@ -113,9 +116,10 @@ public final class Epochs<C extends SlotContext> {
 
   /** Both steps, for callers that have just checked for page faults. */
   public EpochSlot<C> enter() {
-    EpochSlot<C> slot = vacant();
-    while (!tryEnter(slot)) {
-      slot = vacant();
+    long threadId = currentThreadId();
+    EpochSlot<C> slot = vacant(threadId);
+    while (!slot.tryEnter(current.get(), threadId)) {
+      slot = vacant(threadId);
     }
     return slot;
   }

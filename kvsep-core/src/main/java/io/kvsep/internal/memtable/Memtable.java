@@ -28,9 +28,6 @@ public final class Memtable {
   /** Memtables after a walked one that sort on insert. */
   private static final int ORDERED_BEHIND = 16;
 
-  /** Entries of this size are sorted within a fraction of a millisecond. */
-  private static final long UNORDERED_BYTES_MAX = 64 << 10;
-
   /** What the use of a memtable predicts about the next one. */
   public record Outlook(int orderedLeft, long expectedKeys) {
     public static final Outlook NONE = new Outlook(0, 0);
@@ -162,10 +159,11 @@ public final class Memtable {
     if (kind == Tag.RANGE_DELETE) {
       return insertRange(entry);
     }
-    if (!list.insert(entry, splice.list)) {
+    int node = list.insert(entry, splice.list);
+    if (node == SkipList.NULL) {
       return false;
     }
-    sample.add(entryCount.getPlain(), nodes.newestNode());
+    sample.add(entryCount.getPlain(), node);
     countEntry();
     add(keyBytes, entry.keyLength);
     if (kind == Tag.DELETE) {
@@ -281,9 +279,7 @@ public final class Memtable {
    * Whether the next insert may have to sort many entries first. Called by the inserting thread.
    */
   public boolean insertMayTakeLong() {
-    return list.isDeferring()
-        && list.isOrderWanted()
-        && list.unorderedBytes() > UNORDERED_BYTES_MAX;
+    return list.insertMayTakeLong();
   }
 
   /** Whether keys are sorted only on demand. Called by the inserting thread. */

@@ -163,11 +163,6 @@ final class Nodes {
     return arena.getInt(entry(node) + (long) ENTRY_PAYLOAD_LENGTH) < 0;
   }
 
-  /** The node written last. */
-  int newestNode() {
-    return (int) (bounds.getPlain() >>> 32);
-  }
-
   void touchNode(int node) {
     arena.touch(node, Integer.BYTES);
   }

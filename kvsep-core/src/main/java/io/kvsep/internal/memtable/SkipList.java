@@ -55,6 +55,9 @@ final class SkipList {
   /** Flag above any number of shared bytes. */
   private static final int LESS = 256;
 
+  /** Entries of this size are sorted within a fraction of a millisecond. */
+  private static final long UNORDERED_BYTES_MAX = 64 << 10;
+
   /** Value of {@link #ordered} once deferring has ended. */
   private static final long ALL = Integer.MAX_VALUE;
 
@@ -144,8 +147,10 @@ final class SkipList {
     private boolean sameKey;
   }
 
-  /** Returns false, with nothing changed, if the arena is full. */
-  boolean insert(Entry entry, Splice splice) {
+  /**
+   * Returns the node of the entry, or {@link #NULL}, with nothing changed, if the arena is full.
+   */
+  int insert(Entry entry, Splice splice) {
     Region key = Objects.requireNonNull(entry.keyRegion);
     boolean indexed = index.isComplete();
     long hash = indexed ? KeyHash.of(key, entry.keyOffset, entry.keyLength) : 0;
@@ -167,12 +172,12 @@ final class SkipList {
     }
     int node = nodes.write(entry, NULL);
     if (node == NULL) {
-      return false;
+      return NULL;
     }
     boolean put = known != NULL || index.put(hash, node, deferring);
     if (deferring) {
       if (put) {
-        return true;
+        return node;
       }
       endDeferring();
       search(key, entry.keyOffset, entry.keyLength, entry.tag, splice);
@@ -181,11 +186,14 @@ final class SkipList {
       index.giveUp();
     }
     linkTower(node, key, entry.keyOffset, entry.keyLength, entry.tag, splice);
-    return true;
+    return node;
   }
 
-  long unorderedBytes() {
-    return Nodes.bytesBetween(ordered.getAcquire(), completed());
+  /** Whether the next insert may have to sort many entries first. */
+  boolean insertMayTakeLong() {
+    return deferring
+        && orderWanted
+        && Nodes.bytesBetween(ordered.getAcquire(), completed()) > UNORDERED_BYTES_MAX;
   }
 
   /** Like {@link #wantOrder} ahead of time; does nothing if another thread holds the lock. */
@@ -308,14 +316,13 @@ final class SkipList {
     return order(link, shared, more, arena, key, length, tag) >= LESS;
   }
 
-  private boolean insertVersion(Entry entry, int keyNode) {
+  private int insertVersion(Entry entry, int keyNode) {
     int version = nodes.write(entry, keyNode);
-    if (version == NULL) {
-      return false;
+    if (version != NULL) {
+      versions.add(keyNode, version);
+      index.overwritten();
     }
-    versions.add(keyNode, version);
-    index.overwritten();
-    return true;
+    return version;
   }
 
   /** Newest version of the key with a tag of at most {@code tag}; {@link #NULL} if none. */

@@ -47,7 +47,7 @@ public final class Frame implements AutoCloseable {
   private static final int KIND = 0;
   private static final int KEY_LENGTH = 1;
   private static final int VALUE_LENGTH = 2;
-  private static final int VALUE_OFFSET = 3;
+  private static final int STORED_LENGTH = 3;
   private static final int END = 4;
   private static final int CRC = 5;
   private static final int FIELDS = 6;
@@ -126,7 +126,6 @@ public final class Frame implements AutoCloseable {
       for (int i = 0; source.next(); i++) {
         putRecord(i, source);
       }
-      bodyLength = sink.length() - LogFormat.FRAME_HEADER_BYTES;
     } catch (IOException e) {
       throw new UncheckedIOException("a frame in memory does no I/O", e);
     }
@@ -150,24 +149,21 @@ public final class Frame implements AutoCloseable {
         stored = codec.compress(value, packed, packedWindow);
       }
       sink.begin();
-      putHeader(sink, Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
+      int storedKeyLength = putHeader(sink, Tag.PUT, keyspace, keyLength, valueLength, stored, 0);
       sink.put(source, 0, keyLength);
-      long valueOffset = sink.length();
       if (stored >= 0) {
         sink.put(packed.region(), 0, stored);
       } else {
         sink.put(source, keyLength, valueLength);
       }
-      int kind = stored >= 0 ? Tag.PUT | LogFormat.LZ4 : Tag.PUT;
-      int storedKeyLength = Keyspaces.prefixLength(keyspace) + keyLength;
-      endRecord(0, kind, storedKeyLength, valueOffset, valueLength);
-      bodyLength = sink.length() - LogFormat.FRAME_HEADER_BYTES;
+      endRecord(0, Tag.PUT, storedKeyLength, valueLength, stored);
     } catch (IOException e) {
       throw new UncheckedIOException("a frame in memory does no I/O", e);
     }
   }
 
   private void startInMemory() {
+    bodyLength = 0;
     sink.toMemory(LogFormat.FRAME_HEADER_BYTES, lengthMax(payloadBytes, recordCount));
     if (records.length / FIELDS < recordCount) {
       records = new int[Math.multiplyExact(recordCount, FIELDS)];
@@ -201,7 +197,7 @@ public final class Frame implements AutoCloseable {
     return indexBytes;
   }
 
-  /** Of the last record; the numbers of a frame are consecutive. */
+  /** Of the last record, once placed; the numbers of a frame are consecutive. */
   public long lastSequence() {
     return firstSequence + recordCount - 1;
   }
@@ -213,13 +209,15 @@ public final class Frame implements AutoCloseable {
   /**
    * Sets the position, which completes a frame in memory. May be called again after an abandoned
    * append.
+   *
+   * @return the memory of the frame, or null if {@link #stream} writes it
    */
-  void place(long atSegment, long atOffset, long sequence, LogPosition durable) {
+  @Nullable Region place(long atSegment, long atOffset, long sequence, LogPosition durable) {
     segment = atSegment;
     offset = atOffset;
     firstSequence = sequence;
     if (streamed != null) {
-      return;
+      return null;
     }
     Region region = memory.region();
     putFrameHeader(region, durable);
@@ -230,11 +228,7 @@ public final class Frame implements AutoCloseable {
       region.putInt(end - LogFormat.CRC_BYTES, records[i + CRC] ^ place);
       start = end;
     }
-  }
-
-  /** Only for a frame in memory. */
-  Region region() {
-    return memory.region();
+    return region;
   }
 
   /** Lets {@code entries} read the records, once they are in the log. */
@@ -255,15 +249,15 @@ public final class Frame implements AutoCloseable {
   void read(int index, int start, RecordView record) {
     int at = index * FIELDS;
     int kind = records[at + KIND];
-    int valueOffset = records[at + VALUE_OFFSET];
     record.kind = kind & ~LogFormat.LZ4;
     record.compressed = (kind & LogFormat.LZ4) != 0;
     record.start = start;
     record.length = records[at + END] - start;
     record.keyLength = records[at + KEY_LENGTH];
-    record.keyOffset = (long) valueOffset - record.keyLength;
-    record.storedLength = records[at + END] - LogFormat.CRC_BYTES - valueOffset;
+    record.storedLength = records[at + STORED_LENGTH];
     record.valueLength = records[at + VALUE_LENGTH];
+    record.keyOffset =
+        (long) records[at + END] - LogFormat.CRC_BYTES - record.storedLength - record.keyLength;
   }
 
   /** Encodes a streamed frame; {@code target} is at the position of the frame. */
@@ -297,14 +291,11 @@ public final class Frame implements AutoCloseable {
     }
   }
 
-  public long capacity() {
-    return memory.capacity() + packed.capacity() + raw.capacity();
-  }
-
-  /** Drops references to the batch and keeps the memory. */
-  public void forget() {
+  /** Drops references to the batch. Returns the bytes of memory kept. */
+  public long forget() {
     streamed = null;
     packedValues.clear();
+    return memory.capacity() + packed.capacity() + raw.capacity();
   }
 
   @Override
@@ -325,27 +316,26 @@ public final class Frame implements AutoCloseable {
       stored = codec.compress(view, packed, packedWindow);
     }
     sink.begin();
-    putHeaderAndKey(sink, source, stored);
-    long valueOffset = sink.length();
+    int storedKeyLength = putHeaderAndKey(sink, source, stored);
     if (stored >= 0) {
       sink.put(packed.region(), 0, stored);
     } else if (value != null) {
       sink.put(value, source.valueOffset, source.valueLength);
     }
-    int kind = stored >= 0 ? source.kind | LogFormat.LZ4 : source.kind;
-    endRecord(index, kind, storedKeyLength(source), valueOffset, source.valueLength);
+    endRecord(index, source.kind, storedKeyLength, source.valueLength, stored);
   }
 
-  private void endRecord(
-      int index, int kind, int storedKeyLength, long valueOffset, int valueLength)
+  private void endRecord(int index, int kind, int storedKeyLength, int valueLength, int stored)
       throws IOException {
     int at = index * FIELDS;
     records[at + CRC] = sink.end(0);
-    records[at + KIND] = kind;
+    records[at + KIND] = stored >= 0 ? kind | LogFormat.LZ4 : kind;
     records[at + KEY_LENGTH] = storedKeyLength;
     records[at + VALUE_LENGTH] = valueLength;
-    records[at + VALUE_OFFSET] = (int) valueOffset;
-    records[at + END] = Math.toIntExact(sink.length());
+    records[at + STORED_LENGTH] = stored >= 0 ? stored : valueLength;
+    long end = sink.length();
+    records[at + END] = Math.toIntExact(end);
+    bodyLength = end - LogFormat.FRAME_HEADER_BYTES;
     countIndexBytes(storedKeyLength, valueLength);
   }
 
@@ -353,20 +343,24 @@ public final class Frame implements AutoCloseable {
     return Keyspaces.prefixLength(source.keyspace) + source.keyLength;
   }
 
-  private static void putHeaderAndKey(RecordSink target, RecordSource source, int stored)
+  /** Returns the length of the stored key. */
+  private static int putHeaderAndKey(RecordSink target, RecordSource source, int stored)
       throws IOException {
-    putHeader(
-        target,
-        source.kind,
-        source.keyspace,
-        source.keyLength,
-        source.valueLength,
-        stored,
-        source.expiresAtMillis);
+    int storedKeyLength =
+        putHeader(
+            target,
+            source.kind,
+            source.keyspace,
+            source.keyLength,
+            source.valueLength,
+            stored,
+            source.expiresAtMillis);
     target.put(source.key, source.keyOffset, source.keyLength);
+    return storedKeyLength;
   }
 
-  private static void putHeader(
+  /** With the keyspace prefix. Returns the length of the stored key. */
+  private static int putHeader(
       RecordSink target,
       int kind,
       int keyspace,
@@ -376,7 +370,8 @@ public final class Frame implements AutoCloseable {
       long expiresAtMillis)
       throws IOException {
     int prefixLength = Keyspaces.prefixLength(keyspace);
-    target.putHeader(kind, prefixLength + keyLength, valueLength, stored, expiresAtMillis);
+    int storedKeyLength = prefixLength + keyLength;
+    target.putHeader(kind, storedKeyLength, valueLength, stored, expiresAtMillis);
     if (prefixLength == 1) {
       target.putByte(keyspace);
     } else {
@@ -385,6 +380,7 @@ public final class Frame implements AutoCloseable {
         target.putByte(keyspace >>> shift);
       }
     }
+    return storedKeyLength;
   }
 
   private void putFrameHeader(Region region, LogPosition durable) {

@@ -273,11 +273,11 @@ public final class LogWriter {
    */
   public void append(Frame frame, long firstSequence, boolean alone) throws IOException {
     Segment segment = Objects.requireNonNull(active);
-    frame.place(segment.id(), end, firstSequence, durable);
+    Region encoded = frame.place(segment.id(), end, firstSequence, durable);
     // First, because a failed write uses up its sequence numbers.
     nextSequence = firstSequence + frame.recordCount();
     long length = frame.length();
-    if (frame.isStreamed()) {
+    if (encoded == null) {
       writeStaged();
       groupReached = true;
       streaming.toFile(segment.writable(), end, STAGING_BYTES);
@@ -286,7 +286,7 @@ public final class LogWriter {
     } else if (alone || length >= GATHER_BYTES_MAX) {
       writeStaged();
       groupReached = true;
-      segment.writable().write(window.over(frame.region(), 0, (int) length), end);
+      segment.writable().write(window.over(encoded, 0, (int) length), end);
       bytesWritten.addAndGet(length);
     } else {
       if (length > STAGING_BYTES - staged) {
@@ -295,18 +295,19 @@ public final class LogWriter {
       long needed = staged + length;
       stagingMemory
           .ensure(needed < GATHER_BYTES_MAX ? needed : STAGING_BYTES)
-          .put(staged, frame.region(), 0, length);
+          .put(staged, encoded, 0, length);
       staged += (int) length;
     }
     end += length;
   }
 
-  /** Writes the staged frames and makes the group readable. */
-  public void publish() throws IOException {
+  /** Writes the staged frames and makes the group readable. Returns the active segment. */
+  public Segment publish() throws IOException {
     writeStaged();
     Segment segment = Objects.requireNonNull(active);
     segment.publish(end);
     countPublished(end - groupStart);
+    return segment;
   }
 
   /**

@@ -77,10 +77,10 @@ public final class Admission {
 
   private long owedNanos;
 
-  /** The active memtable and its length when the last group came. */
+  /** The active memtable and its free bytes when the last group came. */
   private @Nullable Memtable lastActive;
 
-  private long lastBytes;
+  private long lastFreeBytes;
   private boolean isPaced;
 
   public Admission(
@@ -100,8 +100,12 @@ public final class Admission {
     this.memtablesMax = shape.memtables().countMax();
   }
 
-  /** The index figures are estimates from above. */
-  void decide(long groupBytes, long indexBytes, long recordCount) {
+  /**
+   * The index figures are estimates from above.
+   *
+   * @return whether the group takes more than appending and inserting
+   */
+  boolean decide(long groupBytes, long indexBytes, long recordCount) {
     ReadState readState = currentState.get();
     Memtable active = readState.active();
     if (readState.version != version) {
@@ -111,18 +115,15 @@ public final class Admission {
     throttle();
     memtablesFull = readState.memtables.size() >= memtablesMax;
     // An estimate; the rest goes to the next memtable.
-    pace(active);
+    long freeBytes = active.freeBytes();
+    pace(active, freeBytes);
     long needed = indexBytes + Memtable.arenaOverhead(recordCount);
-    needsMemtable = isFull(active, needed);
+    needsMemtable = isFull(active, needed, freeBytes);
     if (needsMemtable && !memtablesFull) {
       memtablesFull = !memtables.reserve(needed);
     }
     insertsSlowly = active.insertMayTakeLong();
     needsSegment = logWriter.needsNewSegment(groupBytes, segmentBytes);
-  }
-
-  /** Whether the group takes more than appending and inserting. */
-  boolean waits() {
     return needsSegment
         || speed != FULL_SPEED
         || isPaced
@@ -130,14 +131,7 @@ public final class Admission {
         || (needsMemtable && memtablesFull);
   }
 
-  boolean needsSegment() {
-    return needsSegment;
-  }
-
-  /**
-   * Does what was decided, but for the segment. A failure refuses the group before anything is
-   * written.
-   */
+  /** Does what was decided. A failure refuses the group before anything is written. */
   void admit() {
     if (stops) {
       awaitCompaction();
@@ -147,6 +141,9 @@ public final class Admission {
     delay();
     if (needsMemtable) {
       memtables.startMemtable();
+    }
+    if (needsSegment) {
+      logTail.roll();
     }
   }
 
@@ -195,10 +192,10 @@ public final class Admission {
    * <p>If the store exceeds memory, {@link CompactionScheduler#coveredBytesMax} applies: these
    * values are not in key order yet.
    */
-  private boolean isFull(Memtable active, long needed) {
+  private boolean isFull(Memtable active, long needed, long freeBytes) {
     long most = memtablesFull ? coveredBytesMaxStuck : coveredBytesMax;
     boolean full =
-        needed > active.freeBytes()
+        needed > freeBytes
             || active.entryCount() * bytesPerEntry > most
             || logBytes > most - memtables.coveredLogBytes();
     // A placeholder is always full.
@@ -209,11 +206,10 @@ public final class Admission {
    * While all other memtables await their flush, the active one fills no faster than the last was
    * flushed. Otherwise the writer that fills it would wait for a whole flush.
    */
-  private void pace(Memtable active) {
-    long bytes = active.allocatedBytes();
-    long grown = active == lastActive ? bytes - lastBytes : 0;
+  private void pace(Memtable active, long freeBytes) {
+    long grown = active == lastActive ? lastFreeBytes - freeBytes : 0;
     lastActive = active;
-    lastBytes = bytes;
+    lastFreeBytes = freeBytes;
     isPaced = memtablesFull;
     if (isPaced) {
       owedNanos += (long) (grown * background.flushNanosPerByte() * FLUSH_FACTOR);

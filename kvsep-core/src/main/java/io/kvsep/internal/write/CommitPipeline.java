@@ -175,8 +175,7 @@ public final class CommitPipeline {
     if (records > Limits.SEQUENCE_MAX - nextSequence) {
       throw new LimitExceededException("sequence numbers are used up");
     }
-    admission.decide(logBytes, indexBytes, records);
-    boolean waits = admission.waits();
+    boolean waits = admission.decide(logBytes, indexBytes, records);
     if (!mayWait && (waits || pendingRecovery != null)) {
       group.get(0).leave();
       return;
@@ -205,9 +204,6 @@ public final class CommitPipeline {
   /** Appends and publishes the frames, or leaves nothing of them. */
   private void append(List<WriteRequest> group) {
     try {
-      if (admission.needsSegment()) {
-        logTail.startSegment();
-      }
       logWriter.begin();
       boolean published = false;
       try {

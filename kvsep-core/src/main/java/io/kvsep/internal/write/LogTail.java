@@ -130,9 +130,8 @@ public final class LogTail implements FlushLog {
   }
 
   public void publish() throws IOException {
-    logWriter.publish();
-    Segment active = logWriter.active();
-    if (active != null && active.publishedEnd() >= spareFromBytes) {
+    Segment active = logWriter.publish();
+    if (active.publishedEnd() >= spareFromBytes) {
       spareNeeded(active);
     }
     syncNeeded();
@@ -167,14 +166,6 @@ public final class LogTail implements FlushLog {
   public void leaveRemains() {
     if (logWriter.isAbandoned()) {
       roll();
-    }
-  }
-
-  public void roll() {
-    try {
-      startSegment();
-    } catch (IOException e) {
-      throw new StorageException("cannot begin a segment", e);
     }
   }
 
@@ -284,7 +275,8 @@ public final class LogTail implements FlushLog {
     }
   }
 
-  void startSegment() throws IOException {
+  /** Ends the active segment, if any, and continues in the next one. */
+  public void roll() {
     lock.lock();
     try {
       removeLeaving();
@@ -305,6 +297,8 @@ public final class LogTail implements FlushLog {
       }
       spare = null;
       logWriter.switchTo(next);
+    } catch (IOException e) {
+      throw new StorageException("cannot begin a segment", e);
     } catch (Error e) {
       // The switch is incomplete: neither segment may be appended to.
       throw failure.fail(e);

@@ -23,6 +23,7 @@ import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.Set;
 import net.openhft.chronicle.bytes.BytesStore;
 import org.jspecify.annotations.Nullable;
@@ -172,7 +173,7 @@ public final class StoreWrites {
       if (syncNanos > 0) {
         syncs.within(syncNanos);
       }
-      return request.lastSequence();
+      return request.frame.lastSequence();
     } finally {
       end(request);
     }
@@ -218,7 +219,7 @@ public final class StoreWrites {
         return CONFLICT;
       }
       pipeline.commit(request);
-      return request.applied ? request.lastSequence() : CONFLICT;
+      return request.applied ? request.frame.lastSequence() : CONFLICT;
     } finally {
       end(request);
     }
@@ -326,7 +327,7 @@ public final class StoreWrites {
   }
 
   private void end(WriteRequest request) {
-    EpochSlot<WriteRequest> slot = request.slot();
+    EpochSlot<WriteRequest> slot = Objects.requireNonNull(request.slot);
     try {
       if (!request.forget()) {
         slots.visitNext(WriteRequest::giveBack);
@@ -358,7 +359,7 @@ public final class StoreWrites {
       request.single.set(keyspace, kind, key, value, expiry);
       encode(request, request.single);
       pipeline.commit(request);
-      return request.lastSequence();
+      return request.frame.lastSequence();
     } finally {
       end(request);
     }

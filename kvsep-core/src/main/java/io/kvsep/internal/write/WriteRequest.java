@@ -11,7 +11,6 @@ import io.kvsep.internal.vlog.Frame;
 import io.kvsep.internal.vlog.RecordSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.LockSupport;
@@ -27,6 +26,9 @@ public final class WriteRequest implements SlotContext {
     LEADER,
     DONE
   }
+
+  /** Occupied until the call ends. */
+  @Nullable EpochSlot<WriteRequest> slot;
 
   final Frame frame;
   final SingleRecord single = new SingleRecord();
@@ -59,7 +61,6 @@ public final class WriteRequest implements SlotContext {
 
   private volatile State state = State.WAITING;
   private @Nullable Thread writer;
-  private @Nullable EpochSlot<WriteRequest> slot;
 
   WriteRequest(MemoryLedger ledger, ScratchBudget.Share memory, Frame.Encoding encoding) {
     this.memory = memory;
@@ -130,10 +131,6 @@ public final class WriteRequest implements SlotContext {
     error = cause;
   }
 
-  EpochSlot<WriteRequest> slot() {
-    return Objects.requireNonNull(slot);
-  }
-
   /** Marks the write committed. */
   void succeed() {
     decided = true;
@@ -143,11 +140,6 @@ public final class WriteRequest implements SlotContext {
   void leave() {
     applied = false;
     decided = true;
-  }
-
-  /** Number of the last record; valid once committed. */
-  long lastSequence() {
-    return frame.lastSequence();
   }
 
   /** Throws the error, or the store's failure if an Error ended the leader. */
@@ -174,8 +166,7 @@ public final class WriteRequest implements SlotContext {
     single.forget();
     condition = null;
     keyspaces = Set.of();
-    frame.forget();
-    long held = frame.capacity();
+    long held = frame.forget();
     if (memory.isWithinKept(held)) {
       return true;
     }
