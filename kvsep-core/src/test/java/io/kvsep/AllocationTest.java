@@ -19,6 +19,11 @@ final class AllocationTest {
   private static final int KEYS = 2_000;
   private static final int CALLS = 20_000;
 
+  /**
+   * Tests run by java.lang.foreign from JDK 22 on, where JDK calls on memory need a buffer object.
+   */
+  private static final int BUFFER_BYTES = Runtime.version().feature() < 22 ? 0 : 64;
+
   @TempDir Path directory;
 
   private interface Call {
@@ -34,13 +39,13 @@ final class AllocationTest {
   }
 
   /** Bytes of heap for each call, once what is compiled and made once is there. */
-  private static double allocated(Call call) {
+  private static double allocated(Call call, int allowed) {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     double least = Double.MAX_VALUE;
     // Some objects are there until the compiler sees that nobody needs them, which may take long
     // where others want the processors, too.
     long start = System.nanoTime();
-    for (int round = 0; least >= 1 && (round < 40 || isWithinMinute(start)); round++) {
+    for (int round = 0; least >= allowed + 1 && (round < 40 || isWithinMinute(start)); round++) {
       long before = threads.getCurrentThreadAllocatedBytes();
       for (int i = 0; i < CALLS; i++) {
         call.run(i);
@@ -56,8 +61,12 @@ final class AllocationTest {
   }
 
   private static void assertNothing(Call call, String what) {
-    double bytes = allocated(call);
-    assertTrue(bytes < 1, () -> what + ": " + bytes + " bytes a call");
+    assertAtMost(0, call, what);
+  }
+
+  private static void assertAtMost(int allowed, Call call, String what) {
+    double bytes = allocated(call, allowed);
+    assertTrue(bytes < allowed + 1, () -> what + ": " + bytes + " bytes a call");
   }
 
   private static void check(KvStore store, int valueBytes, Bytes<?> key, Bytes<?> value) {
@@ -74,7 +83,8 @@ final class AllocationTest {
         };
     assertNothing(present, valueBytes + " bytes, present");
     assertNothing(absent, valueBytes + " bytes, absent");
-    assertNothing(
+    assertAtMost(
+        3 * BUFFER_BYTES,
         number -> {
           key.clear().writeInt(number % KEYS * 2);
           store.put(key, value);
@@ -90,10 +100,12 @@ final class AllocationTest {
     for (ByteBuffer target :
         new ByteBuffer[] {ByteBuffer.allocate(2_000), ByteBuffer.allocateDirect(2_000)}) {
       String where = valueBytes + " bytes into " + target;
-      assertNothing(
+      assertAtMost(
+          BUFFER_BYTES,
           number -> assertEquals(valueBytes, store.get(keys[number % KEYS * 2], target.clear())),
           where);
-      assertNothing(
+      assertAtMost(
+          BUFFER_BYTES,
           number ->
               assertEquals(valueBytes, store.get(keys[number % KEYS * 2], target.clear().limit(9))),
           where + ", which is too short");

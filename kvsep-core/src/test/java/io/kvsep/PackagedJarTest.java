@@ -3,7 +3,6 @@ package io.kvsep;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.ByteArrayOutputStream;
 import java.io.File;
@@ -38,8 +37,8 @@ final class PackagedJarTest {
 
   private static final String UNSAFE = "sun.misc.unsafe.memory.access";
 
-  /** Whether the JVM knows that option and warns, or denies the access, without it. */
-  private static final boolean WARNS = Runtime.version().feature() >= 23;
+  /** Whether the jar was built by a JDK that has java.lang.foreign. */
+  private static final boolean FOREIGN = Runtime.version().feature() >= 22;
 
   @TempDir Path directory;
 
@@ -64,16 +63,22 @@ final class PackagedJarTest {
 
   @Test
   void aProgramRunsWhereTheJvmDeniesUnsafe() throws Exception {
-    assumeTrue(!WARNS || hasSecondVersions());
     compile("--class-path", "outside/Program.java");
     assertRuns("-D" + UNSAFE + "=deny", "--class-path", jars(compiled), "outside.Program");
   }
 
-  /** Memory by java.lang.foreign, which a build has on request. */
-  private static boolean hasSecondVersions() throws IOException {
+  @Test
+  void aProgramRunsWhereTheJvmAllowsUnsafe() throws Exception {
+    compile("--class-path", "outside/Program.java");
+    assertRuns("-D" + UNSAFE + "=allow", "--class-path", jars(compiled), "outside.Program");
+  }
+
+  @Test
+  void theJarHasMemoryByJavaLangForeign() throws IOException {
     try (JarFile jar = new JarFile(JAR.toFile())) {
       assertEquals("true", jar.getManifest().getMainAttributes().getValue("Multi-Release"));
-      return jar.getEntry("META-INF/versions/22/io/kvsep/internal/memory/RawBytes.class") != null;
+      String name = "META-INF/versions/22/io/kvsep/internal/memory/RawBytes.class";
+      assertEquals(FOREIGN, jar.getEntry(name) != null);
     }
   }
 
@@ -140,9 +145,6 @@ final class PackagedJarTest {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx256m");
-    if (WARNS && !hasSecondVersions()) {
-      command.add("-D" + UNSAFE + "=allow");
-    }
     command.addAll(List.of(arguments));
     command.add(directory.resolve("store").toString());
     ProcessBuilder builder = new ProcessBuilder(command);

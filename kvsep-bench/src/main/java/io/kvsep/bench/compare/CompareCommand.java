@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * a table to standard output, and progress to standard error.
  */
 public final class CompareCommand {
+  private static final String UNSAFE = "sun.misc.unsafe.memory.access";
   private static final Duration SILENCE_MAX = Duration.ofMinutes(10);
   private static final long HEAP_MEBIBYTES = 512;
 
@@ -239,7 +240,7 @@ public final class CompareCommand {
         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
         "-Xmx" + heapMebibytes + "m",
         "-XX:+UseG1GC",
-        "-Dsun.misc.unsafe.memory.access=allow",
+        "-D" + UNSAFE + "=" + System.getProperty(UNSAFE, "allow"),
         "--enable-native-access=ALL-UNNAMED",
         "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
         "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",

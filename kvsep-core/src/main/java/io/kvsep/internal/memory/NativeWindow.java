@@ -1,7 +1,6 @@
 package io.kvsep.internal.memory;
 
 import java.nio.ByteBuffer;
-import java.util.zip.CRC32C;
 
 /**
  * Lets JDK calls that take only a {@link ByteBuffer}, such as checksums and file I/O, work on a
@@ -14,7 +13,7 @@ public final class NativeWindow {
   /** In native byte order; LZ4's Java code would duplicate a buffer of another order. */
   private final ByteBuffer buffer = RawBytes.newWindow();
 
-  private final CRC32C crc = new CRC32C();
+  private final Checksum crc = new Checksum();
   private final byte[] probe = new byte[1];
 
   /**
@@ -38,15 +37,7 @@ public final class NativeWindow {
   /** Adds a range and returns the checksum so far. */
   public int crc32cMore(Region region, long offset, long count) {
     region.requireReadable(offset, count, probe);
-    long at = offset;
-    long rest = count;
-    while (rest > 0) {
-      int step = (int) Math.min(rest, 1 << 30);
-      crc.update(region.aimed(buffer, at, step));
-      at += step;
-      rest -= step;
-    }
-    return (int) crc.getValue();
+    return crc.add(region, offset, count);
   }
 
   /** A direct buffer from position 0 to its limit, in native byte order. */

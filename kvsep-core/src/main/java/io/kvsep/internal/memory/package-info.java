@@ -4,8 +4,8 @@
  * readers can be freed. No code outside this package uses addresses, except those of the program's
  * Chronicle Bytes.
  *
- * <p>Built on Chronicle Core's {@code UnsafeMemory}; see docs/decisions/15 for a build on {@code
- * java.lang.foreign}.
+ * <p>Built on Chronicle Core's {@code UnsafeMemory}, on newer JDKs on {@code java.lang.foreign}
+ * instead, see docs/decisions/15.
  */
 @NullMarked
 package io.kvsep.internal.memory;

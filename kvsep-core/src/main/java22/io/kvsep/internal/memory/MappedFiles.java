@@ -12,7 +12,7 @@ import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Maps files by an arena each, and unmaps them by closing it. A read that comes too late is then an
- * exception. For JDK 22 and later.
+ * exception; unless by {@code sun.misc.Unsafe}. For JDK 22 and later.
  */
 public final class MappedFiles {
   /** Arenas by the address of the mapping, which is unique while it is mapped. */
@@ -27,8 +27,8 @@ public final class MappedFiles {
 
   /** Maps the first bytes of a file, read-only. */
   public static ByteBuffer map(FileChannel channel, long length) throws IOException {
-    if (length == 0) {
-      return channel.map(MapMode.READ_ONLY, 0, 0);
+    if (!RawBytes.isForeign() || length == 0) {
+      return channel.map(MapMode.READ_ONLY, 0, length);
     }
     Arena arena = Arena.ofShared();
     boolean mapped = false;

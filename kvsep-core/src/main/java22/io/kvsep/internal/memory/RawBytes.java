@@ -10,13 +10,19 @@ import java.nio.ByteOrder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bytes behind a {@link Region}, by {@code java.lang.foreign}, for JDK 22 and later. What the
- * methods do is documented in the version for earlier JDKs, in {@code src/main/java}.
+ * The bytes behind a {@link Region}, by {@code java.lang.foreign} or by addresses, for JDK 22 and
+ * later. What the methods do is documented in {@link AddressBytes}.
  *
- * <p>The segment checks every access, also that it was not freed: released bytes have the empty
+ * <p>A segment checks every access, also that it was not freed: released bytes have the empty
  * segment.
  */
-class RawBytes {
+class RawBytes extends AddressBytes {
+  /**
+   * Whether memory is reached by {@code java.lang.foreign}: by {@code sun.misc.Unsafe} it is faster
+   * but the JVM denies it or prints a warning, unless allowed.
+   */
+  private static final boolean FOREIGN = !mayUseUnsafe();
+
   private static final ValueLayout.OfInt INT =
       ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
   private static final ValueLayout.OfLong LONG =
@@ -26,10 +32,13 @@ class RawBytes {
   private static final VarHandle ALIGNED_LONG =
       ValueLayout.JAVA_LONG.withOrder(ByteOrder.LITTLE_ENDIAN).varHandle();
 
+  /** From this JDK on the first use of {@code sun.misc.Unsafe} prints a warning. */
+  private static final int WARNING_FEATURE = 24;
+
   private static final MemorySegment EMPTY = MemorySegment.NULL;
   private static final ByteBuffer NO_WINDOW = ByteBuffer.allocate(0);
 
-  private MemorySegment segment;
+  private MemorySegment segment = EMPTY;
 
   /**
    * The mapping, or a buffer over the memory once there is one; null if it is too long. Volatile,
@@ -44,138 +53,238 @@ class RawBytes {
   private @Nullable MemorySegment views;
 
   RawBytes(long length, boolean zeroed) {
+    if (!FOREIGN) {
+      allocate(length, zeroed);
+      return;
+    }
     Slab.Piece piece = Slab.take(length);
-    this.slab = piece.slab();
-    this.segment = piece.memory();
+    slab = piece.slab();
+    segment = piece.memory();
+    setLength(length);
     if (zeroed && !piece.slab().isNew()) {
       segment.fill((byte) 0);
     }
   }
 
   RawBytes(ByteBuffer mapping) {
-    this.segment = MemorySegment.ofBuffer(mapping.duplicate().position(0));
-    this.buffer = mapping;
+    if (!FOREIGN) {
+      own(mapping);
+      return;
+    }
+    segment = MemorySegment.ofBuffer(mapping.duplicate().position(0));
+    setLength(segment.byteSize());
+    buffer = mapping;
   }
 
-  public final long length() {
-    return segment.byteSize();
+  static boolean isForeign() {
+    return FOREIGN;
   }
 
+  private static boolean mayUseUnsafe() {
+    String access = System.getProperty("sun.misc.unsafe.memory.access");
+    boolean allowed =
+        access == null ? Runtime.version().feature() < WARNING_FEATURE : access.equals("allow");
+    return allowed && hasUnsafe();
+  }
+
+  @Override
   final long address() {
-    return segment.address();
+    return FOREIGN ? segment.address() : super.address();
   }
 
+  @Override
   final ByteBuffer views() {
+    if (!FOREIGN) {
+      return super.views();
+    }
     views = segment.asReadOnly();
     return views.asByteBuffer();
   }
 
+  @Override
   final void release() {
+    if (!FOREIGN) {
+      super.release();
+      return;
+    }
     Slab from = slab;
     MemorySegment released = segment;
-    forget();
+    forgetSegment();
     if (from != null) {
       from.give(released);
     }
   }
 
+  @Override
   final void unmap() {
+    if (!FOREIGN) {
+      super.unmap();
+      return;
+    }
     MemorySegment unmapped = segment;
-    forget();
+    forgetSegment();
     MappedFiles.unmap(unmapped);
   }
 
+  @Override
   final @Nullable Object abandon() {
+    if (!FOREIGN) {
+      return super.abandon();
+    }
     MemorySegment kept = views;
-    forget();
+    forgetSegment();
     if (kept != null) {
       MappedFiles.unmapAfter(kept);
     }
     return kept;
   }
 
-  private void forget() {
+  private void forgetSegment() {
+    setLength(0);
     segment = EMPTY;
     buffer = null;
     slab = null;
     views = null;
   }
 
+  @Override
   final byte byteAt(long offset) {
-    return segment.get(JAVA_BYTE, offset);
+    return FOREIGN ? segment.get(JAVA_BYTE, offset) : super.byteAt(offset);
   }
 
+  @Override
   final long longAt(long offset) {
-    return segment.get(LONG, offset);
+    return FOREIGN ? segment.get(LONG, offset) : super.longAt(offset);
   }
 
+  @Override
   public final byte getByte(long offset) {
-    return segment.get(JAVA_BYTE, offset);
+    return FOREIGN ? segment.get(JAVA_BYTE, offset) : super.getByte(offset);
   }
 
+  @Override
   public final void putByte(long offset, byte value) {
-    segment.set(JAVA_BYTE, offset, value);
+    if (FOREIGN) {
+      segment.set(JAVA_BYTE, offset, value);
+    } else {
+      super.putByte(offset, value);
+    }
   }
 
+  @Override
   public final int getInt(long offset) {
-    return segment.get(INT, offset);
+    return FOREIGN ? segment.get(INT, offset) : super.getInt(offset);
   }
 
+  @Override
   public final void putInt(long offset, int value) {
-    segment.set(INT, offset, value);
+    if (FOREIGN) {
+      segment.set(INT, offset, value);
+    } else {
+      super.putInt(offset, value);
+    }
   }
 
+  @Override
   public final long getLong(long offset) {
-    return segment.get(LONG, offset);
+    return FOREIGN ? segment.get(LONG, offset) : super.getLong(offset);
   }
 
+  @Override
   public final void putLong(long offset, long value) {
-    segment.set(LONG, offset, value);
+    if (FOREIGN) {
+      segment.set(LONG, offset, value);
+    } else {
+      super.putLong(offset, value);
+    }
   }
 
+  @Override
   public final long getLongVolatile(long offset) {
-    return (long) ALIGNED_LONG.getVolatile(segment, offset);
+    return FOREIGN
+        ? (long) ALIGNED_LONG.getVolatile(segment, offset)
+        : super.getLongVolatile(offset);
   }
 
+  @Override
   public final int getIntVolatile(long offset) {
-    return (int) ALIGNED_INT.getVolatile(segment, offset);
+    return FOREIGN ? (int) ALIGNED_INT.getVolatile(segment, offset) : super.getIntVolatile(offset);
   }
 
+  @Override
   public final void putIntRelease(long offset, int value) {
-    ALIGNED_INT.setRelease(segment, offset, value);
+    if (FOREIGN) {
+      ALIGNED_INT.setRelease(segment, offset, value);
+    } else {
+      super.putIntRelease(offset, value);
+    }
   }
 
+  @Override
   public final void putLongRelease(long offset, long value) {
-    ALIGNED_LONG.setRelease(segment, offset, value);
+    if (FOREIGN) {
+      ALIGNED_LONG.setRelease(segment, offset, value);
+    } else {
+      super.putLongRelease(offset, value);
+    }
   }
 
   /** Copies to arrays by one call of the JVM each, whatever the length: {@link PageProbe}. */
+  @Override
   final void copyTo(byte[] target, int targetIndex, long offset, int count) {
-    MemorySegment.copy(segment, JAVA_BYTE, offset, target, targetIndex, count);
+    if (FOREIGN) {
+      MemorySegment.copy(segment, JAVA_BYTE, offset, target, targetIndex, count);
+    } else {
+      super.copyTo(target, targetIndex, offset, count);
+    }
   }
 
+  @Override
   final void copyTo(long[] target, long offset, int longs) {
-    MemorySegment.copy(segment, LONG, offset, target, 0, longs);
+    if (FOREIGN) {
+      MemorySegment.copy(segment, LONG, offset, target, 0, longs);
+    } else {
+      super.copyTo(target, offset, longs);
+    }
   }
 
+  @Override
   final void copyFrom(byte[] source, int sourceIndex, long offset, int count) {
-    MemorySegment.copy(source, sourceIndex, segment, JAVA_BYTE, offset, count);
+    if (FOREIGN) {
+      MemorySegment.copy(source, sourceIndex, segment, JAVA_BYTE, offset, count);
+    } else {
+      super.copyFrom(source, sourceIndex, offset, count);
+    }
   }
 
-  final void copyFrom(RawBytes source, long sourceOffset, long offset, long count) {
-    MemorySegment.copy(source.segment, sourceOffset, segment, offset, count);
+  @Override
+  final void copyFrom(AddressBytes source, long sourceOffset, long offset, long count) {
+    if (FOREIGN) {
+      MemorySegment.copy(((RawBytes) source).segment, sourceOffset, segment, offset, count);
+    } else {
+      super.copyFrom(source, sourceOffset, offset, count);
+    }
   }
 
+  @Override
   final void setAll(long offset, long count, byte value) {
-    segment.asSlice(offset, count).fill(value);
+    if (FOREIGN) {
+      segment.asSlice(offset, count).fill(value);
+    } else {
+      super.setAll(offset, count, value);
+    }
   }
 
   static ByteBuffer newWindow() {
-    return NO_WINDOW;
+    return FOREIGN ? NO_WINDOW : AddressBytes.newWindow();
   }
 
   /** A new buffer; where all is compiled it mostly is no object. */
+  @Override
   final ByteBuffer aim(ByteBuffer window, long offset, int count) {
+    if (!FOREIGN) {
+      return super.aim(window, offset, count);
+    }
     ByteBuffer whole = buffer;
     if (whole == null) {
       if (length() > Integer.MAX_VALUE) {
@@ -185,16 +294,5 @@ class RawBytes {
       buffer = whole;
     }
     return whole.slice((int) offset, count).order(ByteOrder.nativeOrder());
-  }
-
-  final void checkRange(long offset, long count) {
-    if ((offset | count) < 0 || length() - offset < count) {
-      throw outOfBounds(offset, count);
-    }
-  }
-
-  private IndexOutOfBoundsException outOfBounds(long offset, long count) {
-    return new IndexOutOfBoundsException(
-        "offset=" + offset + ", count=" + count + ", region.length=" + length());
   }
 }
