@@ -39,9 +39,7 @@ public final class OrderedReads {
     long offset = ValuePointer.offset(pointer, pointerOffset);
     int length = ValuePointer.recordLength(pointer, pointerOffset);
     int slot = (int) segment & (SLOTS - 1);
-    return (segments[slot] == segment
-            && offset >= starts[slot]
-            && length <= ends[slot] - offset)
+    return (segments[slot] == segment && offset >= starts[slot] && length <= ends[slot] - offset)
         || loadMore(slot, segment, offset, length);
   }
 

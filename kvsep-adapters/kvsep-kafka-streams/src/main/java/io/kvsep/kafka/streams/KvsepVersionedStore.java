@@ -53,7 +53,7 @@ final class KvsepVersionedStore extends KvsepStore
   private final long segmentMillis;
   private volatile long streamTime = ConsumerRecord.NO_TIMESTAMP;
 
-  /** The first segment of which something may be left. */
+  /** The first segment that may hold something. */
   private long firstSegment;
 
   private @Nullable DroppedRecords droppedRecords;

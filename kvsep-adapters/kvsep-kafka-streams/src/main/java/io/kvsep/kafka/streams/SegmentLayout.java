@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * A segment is what expires at once: the time of a store key, its first number, divided by the
  * interval of segments. The bucket is the same with an interval of its own. Usually both are equal
  * and there is no index. What is emitted when windows close is read in order of time: buckets are
- * short then, and reads by key, of which there are many with sliding windows and sessions, use the
+ * short then, and reads by key, which are frequent with sliding windows and sessions, use the
  * index.
  *
  * @param suffixLength bytes of a store key after the key
