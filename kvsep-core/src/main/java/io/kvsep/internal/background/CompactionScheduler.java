@@ -59,6 +59,9 @@ public final class CompactionScheduler {
 
   private static final long NEVER = -1;
 
+  /** The time of a shorter flush says little about the next one. */
+  private static final long FLUSH_BYTES_MIN = 1 << 20;
+
   /** A guess: the code of the first flush of a process is not compiled yet. */
   private static final double FIRST_FLUSH_NANOS_PER_BYTE = 20;
 
@@ -462,7 +465,8 @@ public final class CompactionScheduler {
       flushLog.applySealing(edit);
     }
     currentState.installVersion(oldest);
-    flushNanosPerByte = (config.ticker().nanos() - start) / (double) Math.max(1, memtableBytes);
+    flushNanosPerByte =
+        (config.ticker().nanos() - start) / (double) Math.max(FLUSH_BYTES_MIN, memtableBytes);
     flushes.incrementAndGet();
     JobEvents.record(event, config.storage().location(), bytes);
     deadFiles.run();

@@ -233,8 +233,8 @@ public final class Region extends RawBytes {
    * @throws InternalError for an unreadable page, as the JVM does
    */
   void requireReadable(long offset, long count, byte[] probe) {
+    checkRange(offset, count);
     if (purpose == null) {
-      checkRange(offset, count);
       PageProbe.require(this, offset, count, probe);
     }
   }

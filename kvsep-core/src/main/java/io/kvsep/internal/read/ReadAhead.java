@@ -138,15 +138,20 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
 
   /** As {@link #reach}; does nothing and returns false unless the value is one of many in order. */
   boolean loadOrdered(VisibleIterator cursor, long pointerOffset) {
-    if (!forward || entriesAsked > 0) {
+    boolean goesOn = moves - movesAtRead <= MOVES_PER_READ_MAX;
+    OrderedReads reads = ordered;
+    if (!forward || entriesAsked > 0 || (reads == null && !goesOn)) {
       return false;
     }
-    OrderedReads reads = ordered;
     if (reads == null) {
       reads = values.newOrderedReads();
       ordered = reads;
     }
-    return reads.load(cursor.payloadRegion(), pointerOffset);
+    boolean isLoaded = reads.load(cursor.payloadRegion(), pointerOffset, goesOn);
+    if (isLoaded) {
+      movesAtRead = moves;
+    }
+    return isLoaded;
   }
 
   /**

@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.ColdReadPolicy;
+import io.kvsep.internal.memory.PageFault;
 import io.kvsep.internal.memory.Region;
 
 /**
@@ -33,17 +34,21 @@ public final class OrderedReads {
     this.cold = directory.cold();
   }
 
-  /** Loads a record; returns false, with nothing done, if it is not in a blob file. */
-  public boolean load(Region pointer, long pointerOffset) {
+  /**
+   * Loads a record; returns false, with nothing done, if it is not in a blob file.
+   *
+   * @param goesOn whether the scan reads most values
+   */
+  public boolean load(Region pointer, long pointerOffset, boolean goesOn) {
     long segment = ValuePointer.segment(pointer, pointerOffset);
     long offset = ValuePointer.offset(pointer, pointerOffset);
     int length = ValuePointer.recordLength(pointer, pointerOffset);
     int slot = (int) segment & (SLOTS - 1);
     return (segments[slot] == segment && offset >= starts[slot] && length <= ends[slot] - offset)
-        || loadMore(slot, segment, offset, length);
+        || loadMore(slot, segment, offset, length, goesOn);
   }
 
-  private boolean loadMore(int slot, long id, long offset, int length) {
+  private boolean loadMore(int slot, long id, long offset, int length, boolean goesOn) {
     Segment segment = directory.find(id);
     if (segment == null
         || !segment.isRelocated()
@@ -58,14 +63,37 @@ public final class OrderedReads {
       return false;
     }
     long ahead = 0;
-    if (segments[slot] == id && offset >= starts[slot] && offset - ends[slot] <= AHEAD_MAX) {
+    if (goesOn
+        && segments[slot] == id
+        && offset >= starts[slot]
+        && offset - ends[slot] <= AHEAD_MAX) {
       ahead = Math.min(AHEAD_MAX, Math.max(AHEAD_MIN, 2 * (ends[slot] - starts[slot])));
     }
-    end = Math.max(end, Math.min(offset + ahead, segment.publishedEnd()));
-    cold.load(region, offset, end - offset);
+    long aheadEnd = Math.min(offset + ahead, segment.publishedEnd());
+    if (aheadEnd > end && isReadable(region, offset, aheadEnd)) {
+      end = aheadEnd;
+    } else {
+      cold.load(region, offset, length);
+    }
     segments[slot] = id;
     starts[slot] = offset;
     ends[slot] = end;
     return true;
+  }
+
+  /** Loads a range. A page of it that cannot be read is left to the reader of its record. */
+  private boolean isReadable(Region region, long offset, long end) {
+    // The caller's own page faults are not caught here.
+    Region.requirePagesRead();
+    try {
+      cold.load(region, offset, end - offset);
+      Region.requirePagesRead();
+      return true;
+    } catch (InternalError e) {
+      if (!PageFault.is(e)) {
+        throw e;
+      }
+      return false;
+    }
   }
 }

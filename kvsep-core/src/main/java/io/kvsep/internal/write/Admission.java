@@ -27,6 +27,9 @@ public final class Admission {
 
   private static final long DELAY_NANOS_MAX = 1_000_000_000;
 
+  /** A flush may end meanwhile. */
+  private static final long PACE_NANOS_MAX = 100_000_000;
+
   /** Factor on {@link #SLOW_BYTES_PER_SECOND} when garbage throttling begins. */
   private static final double PRESSED_MAX = 2;
 
@@ -124,21 +127,23 @@ public final class Admission {
     }
     insertsSlowly = active.insertMayTakeLong();
     needsSegment = logWriter.needsNewSegment(groupBytes, segmentBytes);
-    return needsSegment
-        || speed != FULL_SPEED
-        || isPaced
-        || insertsSlowly
-        || (needsMemtable && memtablesFull);
+    return needsSegment || speed != FULL_SPEED || insertsSlowly || (needsMemtable && memtablesFull);
   }
 
-  /** Does what was decided. A failure refuses the group before anything is written. */
-  void admit() {
+  /**
+   * Does what was decided. A failure refuses the group before anything is written.
+   *
+   * @param mayWait whether the group is slowed down
+   */
+  void admit(boolean mayWait) {
     if (stops) {
       awaitCompaction();
       look(currentState.get().version);
       throttle();
     }
-    delay();
+    if (mayWait) {
+      delay();
+    }
     if (needsMemtable) {
       memtables.startMemtable();
     }
@@ -204,13 +209,14 @@ public final class Admission {
 
   /**
    * While all other memtables await their flush, the active one fills no faster than the last was
-   * flushed. Otherwise the writer that fills it would wait for a whole flush.
+   * flushed. Otherwise the writer that fills it would wait for a whole flush. It has room, so a
+   * write that may not wait goes ahead.
    */
   private void pace(Memtable active, long freeBytes) {
     long grown = active == lastActive ? lastFreeBytes - freeBytes : 0;
     lastActive = active;
     lastFreeBytes = freeBytes;
-    isPaced = memtablesFull;
+    isPaced = memtablesFull && background.flushError() == null;
     if (isPaced) {
       owedNanos += (long) (grown * background.flushNanosPerByte() * FLUSH_FACTOR);
     }
@@ -224,7 +230,8 @@ public final class Admission {
       return;
     }
     if (owedNanos >= PARK_NANOS_MIN) {
-      long delayNanos = Math.min(owedNanos, DELAY_NANOS_MAX);
+      long most = speed == FULL_SPEED ? PACE_NANOS_MAX : DELAY_NANOS_MAX;
+      long delayNanos = Math.min(owedNanos, most);
       owedNanos = 0;
       WriteStalls stalls = memtables.stalls();
       stalls.begin();

@@ -181,7 +181,7 @@ public final class CommitPipeline {
       return;
     }
     hold(sync || waits);
-    admission.admit();
+    admission.admit(mayWait);
     append(group);
     try {
       if (sync) {

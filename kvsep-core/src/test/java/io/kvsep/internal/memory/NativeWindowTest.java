@@ -2,6 +2,7 @@ package io.kvsep.internal.memory;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
@@ -41,6 +42,18 @@ final class NativeWindowTest {
     // The check value of the Castagnoli polynomial.
     region.put(0, "123456789".getBytes(StandardCharsets.US_ASCII), 0, 9);
     assertEquals(0xe3069283, window.crc32c(region, 0, 9));
+  }
+
+  @Test
+  void checksumStaysInItsRegion() {
+    long[][] ranges = {{0, 4097}, {4090, 7}, {-1, 5}, {4097, 0}, {10, -1}, {Long.MAX_VALUE, 5}};
+    for (long[] range : ranges) {
+      assertThrows(
+          IndexOutOfBoundsException.class, () -> window.crc32c(region, range[0], range[1]));
+    }
+    Region freed = ledger.allocate(MemoryPurpose.READ, 64);
+    freed.free();
+    assertThrows(IndexOutOfBoundsException.class, () -> window.crc32c(freed, 0, 8));
   }
 
   @Test

@@ -76,6 +76,9 @@ final class LogFixture implements AutoCloseable {
   /** Whether what is loaded was not in memory. */
   boolean nothingInMemory;
 
+  /** A longer load meets a page that cannot be read. */
+  int loadableBytesMax = Integer.MAX_VALUE;
+
   private final ColdReadPolicy cold = new ColdReadPolicy(FixedMemory.NONE, this::load);
   final SegmentDirectory directory = new SegmentDirectory(cold);
   final ValueReader reader = new ValueReader(directory);
@@ -208,6 +211,9 @@ final class LogFixture implements AutoCloseable {
 
   private boolean load(ByteBuffer part) {
     loads.add(part.remaining());
+    if (part.remaining() > loadableBytesMax) {
+      throw new InternalError("a fault occurred in an unsafe memory access operation");
+    }
     return nothingInMemory;
   }
 

@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.iterator.ValuePointer;
@@ -59,10 +60,14 @@ final class OrderedReadsTest {
   }
 
   private boolean load(OrderedReads reads, Sample sample) {
+    return load(reads, sample, /* goesOn= */ true);
+  }
+
+  private boolean load(OrderedReads reads, Sample sample, boolean goesOn) {
     EpochSlot<SlotContext> slot = files.log.epochs.enter();
     try {
       pointer.put(0, sample.pointer(), 0, sample.pointer().length);
-      return reads.load(pointer, 0);
+      return reads.load(pointer, 0, goesOn);
     } finally {
       files.log.epochs.exit(slot);
     }
@@ -103,13 +108,37 @@ final class OrderedReadsTest {
   }
 
   @Test
-  void lookupsFarApartReadTheirRecordsOnly() {
+  void aReaderOfAFewValuesGetsThoseOnly() {
     OrderedReads reads = files.log.reader.newOrderedReads();
-    int record = files.length(ordered.get(0));
-    for (int i : new int[] {400, 10, 590, 150, 10}) {
+    List<Integer> lengths = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      lengths.add(files.length(ordered.get(i)));
+      assertTrue(load(reads, ordered.get(i), /* goesOn= */ false));
+    }
+    assertEquals(lengths, files.log.loads);
+  }
+
+  @Test
+  void anUnreadablePageAheadDoesNotFailSoundRecords() {
+    OrderedReads reads = files.log.reader.newOrderedReads();
+    files.log.loadableBytesMax = 2 * VALUE_BYTES;
+    for (int i = 0; i < 5; i++) {
       assertTrue(load(reads, ordered.get(i)));
     }
-    assertEquals(List.of(record, record, record, record, record), files.log.loads);
+    assertTrue(files.log.loads.contains(4 << 10), files.log.loads::toString);
+    files.log.loadableBytesMax = VALUE_BYTES;
+    assertThrows(InternalError.class, () -> load(reads, ordered.get(5)));
+  }
+
+  @Test
+  void lookupsFarApartReadTheirRecordsOnly() {
+    OrderedReads reads = files.log.reader.newOrderedReads();
+    List<Integer> lengths = new ArrayList<>();
+    for (int i : new int[] {400, 10, 590, 150, 10}) {
+      lengths.add(files.length(ordered.get(i)));
+      assertTrue(load(reads, ordered.get(i)));
+    }
+    assertEquals(lengths, files.log.loads);
   }
 
   @Test
