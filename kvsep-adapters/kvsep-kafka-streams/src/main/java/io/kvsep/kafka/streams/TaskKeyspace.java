@@ -88,6 +88,9 @@ final class TaskKeyspace {
   /** The thread of the task, as far as it has written. */
   private volatile @Nullable Thread writer;
 
+  /** Whether data has come in since the opening. */
+  private boolean written;
+
   private volatile boolean closed;
 
   private TaskKeyspace(
@@ -187,6 +190,7 @@ final class TaskKeyspace {
       } else {
         target.put(key, value);
       }
+      written = true;
     } catch (KvException e) {
       throw translated(e);
     }
@@ -201,6 +205,7 @@ final class TaskKeyspace {
       } else {
         writeBatch(work);
       }
+      written = true;
     } catch (KvException e) {
       throw translated(e);
     }
@@ -214,6 +219,7 @@ final class TaskKeyspace {
       if (!transactional) {
         buffer.commit();
       }
+      written = true;
       return result;
     } catch (KvException e) {
       throw translated(e);
@@ -229,6 +235,7 @@ final class TaskKeyspace {
     checkOpen();
     try {
       writeBatch(work);
+      written = true;
     } catch (KvException e) {
       throw translated(e);
     }
@@ -240,6 +247,7 @@ final class TaskKeyspace {
     try {
       work.accept(buffered());
       buffer.commit();
+      written = true;
     } catch (KvException e) {
       throw translated(e);
     } finally {
@@ -297,7 +305,13 @@ final class TaskKeyspace {
     return offsets.get(partition);
   }
 
-  /** As {@link org.apache.kafka.streams.processor.StateStore#commit}, with the position. */
+  /**
+   * As {@link org.apache.kafka.streams.processor.StateStore#commit}, with the position.
+   *
+   * <p>Offsets that come before any data are ignored, except negative ones, which Kafka writes for
+   * "none yet": at its start Kafka commits the offsets of a {@code .checkpoint} file, and these are
+   * about the data of another kind of store.
+   */
   void commit(Map<TopicPartition, Long> changelogOffsets) {
     checkOpen();
     WriteBatch batch = new WriteBatch().in(instance.meta());
@@ -311,7 +325,7 @@ final class TaskKeyspace {
             if (offsets.remove(partition) != null) {
               batch.delete(offsetKey(partition));
             }
-          } else if (!offset.equals(offsets.put(partition, offset))) {
+          } else if ((written || offset < 0) && !offset.equals(offsets.put(partition, offset))) {
             batch.put(
                 offsetKey(partition), ByteBuffer.allocate(Long.BYTES).putLong(offset).array());
           }

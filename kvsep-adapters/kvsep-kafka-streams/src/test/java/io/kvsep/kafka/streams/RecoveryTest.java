@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
 import io.kvsep.error.StoreFailedException;
+import java.io.File;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,14 +33,18 @@ import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.StateStoreContext;
 import org.apache.kafka.streams.processor.TaskId;
 import org.apache.kafka.streams.processor.internals.ProcessorRecordContext;
+import org.apache.kafka.streams.processor.internals.StateDirectory;
 import org.apache.kafka.streams.query.Position;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.WindowStore;
+import org.apache.kafka.streams.state.internals.LegacyCheckpointingStateStore;
+import org.apache.kafka.streams.state.internals.OffsetCheckpoint;
 import org.apache.kafka.test.InternalMockProcessorContext;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.mockito.Mockito;
 
 /** What is there after a crash, an unclean end and a deleted task. */
 final class RecoveryTest {
@@ -95,6 +100,7 @@ final class RecoveryTest {
   void commitClearsOffsets() {
     KeyValueStore<Bytes, byte[]> store = open(counts(), directory, AT_LEAST_ONCE);
     TopicPartition other = new TopicPartition("changelog", 1);
+    store.put(key("a"), value("1"));
     store.commit(Map.of(CHANGELOG, 10L, other, 11L));
     HashMap<TopicPartition, Long> cleared = new HashMap<>();
     cleared.put(CHANGELOG, null);
@@ -108,6 +114,41 @@ final class RecoveryTest {
     KeyValueStore<Bytes, byte[]> reopened = open(counts(), directory, AT_LEAST_ONCE);
     assertNull(reopened.committedOffset(CHANGELOG));
     assertNull(reopened.committedOffset(other));
+  }
+
+  @Test
+  void offsetsOfOtherKindOfStoreAreNotTaken() throws Exception {
+    TaskId task = new TaskId(0, 0);
+    File folder = Files.createDirectories(directory.resolve("test/0_0")).toFile();
+    StateDirectory stateDirectory = Mockito.mock(StateDirectory.class);
+    Mockito.when(stateDirectory.getOrCreateDirectoryForTask(task)).thenReturn(folder);
+    OffsetCheckpoint checkpoint = new OffsetCheckpoint(new File(folder, ".checkpoint"));
+
+    checkpoint.write(Map.of(CHANGELOG, 100L));
+    KeyValueStore<Bytes, byte[]> store = open(counts(), directory, AT_LEAST_ONCE);
+    LegacyCheckpointingStateStore.migrateLegacyOffsets(
+        "", stateDirectory, task, Map.of(CHANGELOG, store));
+    assertNull(store.committedOffset(CHANGELOG));
+    store.put(key("a"), value("1"));
+    store.commit(Map.of(CHANGELOG, 10L));
+    store.close();
+
+    checkpoint.write(Map.of(CHANGELOG, 200L));
+    KeyValueStore<Bytes, byte[]> reopened = open(counts(), directory, AT_LEAST_ONCE);
+    LegacyCheckpointingStateStore.migrateLegacyOffsets(
+        "", stateDirectory, task, Map.of(CHANGELOG, reopened));
+    assertEquals(10L, reopened.committedOffset(CHANGELOG));
+  }
+
+  /** Without it, Kafka takes an empty state for a corrupted one under exactly-once. */
+  @Test
+  void unknownOffsetOfEmptyStoreIsKept() {
+    KeyValueStore<Bytes, byte[]> store = open(counts(), directory, EXACTLY_ONCE);
+    store.commit(Map.of(CHANGELOG, OffsetCheckpoint.OFFSET_UNKNOWN));
+    store.close();
+    assertEquals(
+        OffsetCheckpoint.OFFSET_UNKNOWN,
+        open(counts(), directory, EXACTLY_ONCE).committedOffset(CHANGELOG));
   }
 
   @Test
