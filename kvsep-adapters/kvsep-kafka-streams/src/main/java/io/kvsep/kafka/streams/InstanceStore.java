@@ -6,6 +6,7 @@ import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
 import io.kvsep.error.KvException;
 import java.io.IOException;
+import java.nio.file.FileSystemLoopException;
 import java.nio.file.FileVisitOption;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
@@ -29,7 +30,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Each state store has a keyspace with a random name, kept in a file in the directory of its
  * task ({@link TaskKeyspace#FILE_NAME}). Kafka deletes that directory when it wants the state gone;
- * no file then names the keyspace, and the next opening drops it.
+ * no file then names the keyspace, and the next opening drops it, unless a directory cannot be read.
  *
  * <p>Thread safe.
  */
@@ -125,11 +126,15 @@ final class InstanceStore {
     try {
       Files.walkFileTree(
           stateDirectory,
-          EnumSet.noneOf(FileVisitOption.class),
+          EnumSet.of(FileVisitOption.FOLLOW_LINKS),
           TASK_DEPTH,
           new SimpleFileVisitor<>() {
             @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes)
+                throws IOException {
+              if (attributes.isSymbolicLink()) {
+                throw new NoSuchFileException(file.toString(), null, "what the link points to");
+              }
               String name =
                   file.endsWith(TaskKeyspace.FILE_NAME) ? TaskKeyspace.readName(file) : null;
               if (name != null) {
@@ -140,20 +145,23 @@ final class InstanceStore {
 
             @Override
             public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
-              if (e instanceof NoSuchFileException) {
-                return FileVisitResult.CONTINUE; // other stores create and delete files meanwhile
+              // Other stores create and delete files meanwhile.
+              if (e instanceof NoSuchFileException || e instanceof FileSystemLoopException) {
+                return FileVisitResult.CONTINUE;
               }
               throw e;
             }
           });
-    } catch (IOException e) {
-      throw new ProcessorStateException("cannot read " + stateDirectory, e);
+    } catch (IOException | ProcessorStateException e) {
+      LOG.warn("Not dropping keyspaces of {}: tasks may have them", directory, e);
+      return;
     }
     for (String name : store.keyspaces()) {
-      if (!name.equals(META_KEYSPACE) && !named.contains(name)) {
+      if (TaskKeyspace.isName(name) && !named.contains(name)) {
         LOG.info("Dropping keyspace {} of {}: no task has it any more", name, directory);
-        // First, so that a keyspace without data never has offsets.
-        store.write(TaskKeyspace.deleteMeta(new WriteBatch().in(meta), name));
+        // First and synced, so that a keyspace without data never has offsets.
+        store.write(
+            TaskKeyspace.deleteMeta(new WriteBatch().in(meta), name), Durability.sync());
         store.dropKeyspace(store.keyspace(name));
       }
     }

@@ -28,6 +28,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.errors.InvalidStateStoreException;
 import org.apache.kafka.streams.errors.ProcessorStateException;
@@ -61,6 +62,7 @@ final class TaskKeyspace {
   static final String FILE_NAME = "keyspace";
 
   private static final int NAME_LENGTH = 32;
+  private static final Pattern NAME = Pattern.compile("[0-9a-f]{" + NAME_LENGTH + "}");
   private static final byte STATUS = 's';
   private static final byte POSITION = 'p';
   private static final byte OFFSET = 'o';
@@ -443,12 +445,17 @@ final class TaskKeyspace {
   static @Nullable String readName(Path file) {
     try {
       String text = Files.readString(file, US_ASCII);
-      return text.length() == NAME_LENGTH ? text : null;
+      return isName(text) ? text : null;
     } catch (NoSuchFileException e) {
       return null;
     } catch (IOException e) {
       throw new ProcessorStateException("cannot read " + file, e);
     }
+  }
+
+  /** {@return whether a keyspace with this name can be that of a task} */
+  static boolean isName(String text) {
+    return NAME.matcher(text).matches();
   }
 
   private static String name(StateStoreContext context, String storeName) {

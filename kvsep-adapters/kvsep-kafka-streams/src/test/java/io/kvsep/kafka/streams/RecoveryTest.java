@@ -213,6 +213,44 @@ final class RecoveryTest {
   }
 
   @Test
+  void keyspaceOfTaskBehindLinkStays() throws Exception {
+    open(counts(), directory, AT_LEAST_ONCE).put(key("a"), value("1"));
+    opened.get(0).close();
+    Path task = directory.resolve("test/0_0");
+    Path elsewhere = directory.resolve("elsewhere");
+    Files.move(task, elsewhere);
+    Files.createSymbolicLink(task, elsewhere);
+    Files.createSymbolicLink(elsewhere.resolve("loop"), elsewhere);
+    assertArrayEquals(value("1"), open(counts(), directory, AT_LEAST_ONCE).get(key("a")));
+  }
+
+  @Test
+  void keyspacesStayWhenLinkPointsToNothing() throws Exception {
+    open(counts(), directory, AT_LEAST_ONCE).put(key("a"), value("1"));
+    opened.get(0).close();
+    Path task = directory.resolve("test/0_0");
+    Path elsewhere = directory.resolve("elsewhere");
+    Files.move(task, elsewhere);
+    Path link = Files.createSymbolicLink(directory.resolve("test/0_1"), directory.resolve("none"));
+    open(KvsepStores.persistentKeyValueStore("other").get(), directory, AT_LEAST_ONCE).close();
+    Files.delete(link);
+    Folders.delete(task);
+    Files.move(elsewhere, task);
+    assertArrayEquals(value("1"), open(counts(), directory, AT_LEAST_ONCE).get(key("a")));
+  }
+
+  @Test
+  void keyspaceWithOtherNameStays() throws Exception {
+    Path files = directory.resolve("test/.kvsep");
+    Files.createDirectories(files);
+    try (KvStore store = KvStore.open(files)) {
+      store.keyspace("mine");
+    }
+    open(counts(), directory, AT_LEAST_ONCE);
+    assertTrue(openStore(files).keyspaces().contains("mine"));
+  }
+
+  @Test
   void keyspaceOfTaskThatIsNotOpenStays() {
     open(counts(), directory, AT_LEAST_ONCE).put(key("a"), value("1"));
     opened.get(0).close();
