@@ -196,6 +196,9 @@ final class KvsepVersionedStore extends KvsepStore
         previous = cursor.key();
       }
     }
+    if (wasDeleted) {
+      view.delete(expiryKey(timestamp, versionKey)); // else it would delete the new version
+    }
     view.put(versionKey, value == null ? DELETED : stored(value));
     if (previous != null) {
       view.put(expiryKey(timestamp, previous), NONE);
@@ -204,8 +207,6 @@ final class KvsepVersionedStore extends KvsepStore
       view.put(expiryKey(next, versionKey), NONE);
     } else if (value == null) {
       view.put(expiryKey(timestamp, versionKey), NONE);
-    } else if (wasDeleted) {
-      view.delete(expiryKey(timestamp, versionKey));
     }
     return next == null ? PUT_RETURN_CODE_VALID_TO_UNDEFINED : next;
   }
