@@ -63,6 +63,10 @@ final class TaskKeyspace {
 
   private static final int NAME_LENGTH = 32;
   private static final Pattern NAME = Pattern.compile("[0-9a-f]{" + NAME_LENGTH + "}");
+
+  /** The partition in the id that Kafka gives to the task of global stores. */
+  private static final int GLOBAL = -1;
+
   private static final byte STATUS = 's';
   private static final byte POSITION = 'p';
   private static final byte OFFSET = 'o';
@@ -107,13 +111,16 @@ final class TaskKeyspace {
     transactional = settings.transactional();
     byte[] status = meta.get(metaKey(STATUS, 0));
     if (settings.exactlyOnce() && status != null && status[0] == OPEN[0]) {
-      throw new TaskCorruptedException(
-          Set.of(context.taskId()),
+      ProcessorStateException unclean =
           new ProcessorStateException(
               "store "
                   + storeName
                   + " was not closed cleanly and may hold uncommitted data, which exactly-once"
-                  + " does not allow"));
+                  + " does not allow");
+      // Each is the one for which Kafka deletes the state.
+      throw context.taskId().partition() == GLOBAL
+          ? unclean
+          : new TaskCorruptedException(Set.of(context.taskId()), unclean);
     }
     meta.put(metaKey(STATUS, 0), transactional ? CLOSED : OPEN);
     buffer = instance.store().buffer();

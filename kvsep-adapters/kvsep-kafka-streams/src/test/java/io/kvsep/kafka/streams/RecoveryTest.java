@@ -170,6 +170,19 @@ final class RecoveryTest {
     assertNull(empty.get(key("a")));
   }
 
+  /** Kafka deletes the state of global stores for this exception alone. */
+  @Test
+  void afterCrashExactlyOnceRefusesGlobalState() throws Exception {
+    Path live = directory.resolve("live");
+    open(counts(), live, EXACTLY_ONCE).put(key("a"), value("1"));
+    Path crashed = Folders.copy(live, directory.resolve("crashed"));
+    InternalMockProcessorContext<?, ?> context = Mockito.spy(Contexts.in(crashed, EXACTLY_ONCE));
+    Mockito.when(context.taskId()).thenReturn(new TaskId(-1, -1));
+    KeyValueStore<Bytes, byte[]> store = counts();
+    assertThrows(
+        ProcessorStateException.class, () -> store.init((StateStoreContext) context, store));
+  }
+
   @Test
   void exactlyOnceGoesOnAfterCleanClose() {
     KeyValueStore<Bytes, byte[]> store = open(counts(), directory, EXACTLY_ONCE);
