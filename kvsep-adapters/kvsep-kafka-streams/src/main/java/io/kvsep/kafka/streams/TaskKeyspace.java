@@ -21,11 +21,11 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -79,10 +79,12 @@ final class TaskKeyspace {
   private final byte[] name;
   private final KeyspaceView view;
   private final KeyspaceView meta;
-  private final Map<TopicPartition, Long> offsets = new ConcurrentHashMap<>();
   private final Position position;
 
-  /** What the shared keyspace has; never changed. */
+  /** What the shared keyspace has; never changed, replaced once a write has succeeded. */
+  private volatile Map<TopicPartition, Long> offsets;
+
+  /** As the offsets. */
   private volatile Position writtenPosition;
 
   /** Whether writes wait in the buffer until a commit ends them. */
@@ -127,16 +129,18 @@ final class TaskKeyspace {
     byte[] bytes = meta.get(metaKey(POSITION, 0));
     position = bytes == null ? Position.emptyPosition() : decodePosition(ByteBuffer.wrap(bytes));
     writtenPosition = position.copy();
+    Map<TopicPartition, Long> found = new HashMap<>();
     try (KvCursor cursor = meta.cursor(ScanOptions.prefix(metaKey(OFFSET, 0)))) {
       while (cursor.next()) {
         ByteBuffer key = ByteBuffer.wrap(cursor.key());
         int partition = key.getInt(NAME_LENGTH + 1);
         int start = NAME_LENGTH + 1 + Integer.BYTES;
         String topic = new String(key.array(), start, key.limit() - start, UTF_8);
-        offsets.put(
+        found.put(
             new TopicPartition(topic, partition), ByteBuffer.wrap(cursor.value()).getLong());
       }
     }
+    offsets = found;
   }
 
   static TaskKeyspace open(StateStoreContext context, String storeName) {
@@ -323,23 +327,32 @@ final class TaskKeyspace {
    */
   void commit(Map<TopicPartition, Long> changelogOffsets) {
     checkOpen();
-    WriteBatch batch = new WriteBatch().in(instance.meta());
-    if (changelogOffsets.isEmpty()) {
-      offsets.keySet().forEach(partition -> batch.delete(offsetKey(partition)));
-      offsets.clear();
-    }
+    Map<TopicPartition, Long> before = offsets;
+    Map<TopicPartition, Long> after =
+        changelogOffsets.isEmpty() ? new HashMap<>() : new HashMap<>(before);
     changelogOffsets.forEach(
         (partition, offset) -> {
           if (offset == null) {
-            if (offsets.remove(partition) != null) {
-              batch.delete(offsetKey(partition));
-            }
-          } else if ((written || offset < 0) && !offset.equals(offsets.put(partition, offset))) {
+            after.remove(partition);
+          } else if (written || offset < 0) {
+            after.put(partition, offset);
+          }
+        });
+    WriteBatch batch = new WriteBatch().in(instance.meta());
+    before.forEach(
+        (partition, offset) -> {
+          if (!after.containsKey(partition)) {
+            batch.delete(offsetKey(partition));
+          }
+        });
+    after.forEach(
+        (partition, offset) -> {
+          if (!offset.equals(before.get(partition))) {
             batch.put(
                 offsetKey(partition), ByteBuffer.allocate(Long.BYTES).putLong(offset).array());
           }
         });
-    addPosition(batch);
+    Position now = addPosition(batch);
     if (transactional && buffer.bytes() > 0) {
       try {
         buffer.commit(batch);
@@ -350,25 +363,29 @@ final class TaskKeyspace {
     } else {
       commit(batch);
     }
+    offsets = after;
+    writtenPosition = now;
   }
 
   /** Writes the position if it has changed. */
   void commitPosition() {
     checkOpen();
     WriteBatch batch = new WriteBatch().in(instance.meta());
-    addPosition(batch);
+    Position now = addPosition(batch);
     commit(batch);
+    writtenPosition = now;
   }
 
-  private void addPosition(WriteBatch batch) {
+  /** {@return the position, added to the batch if it has changed} */
+  private Position addPosition(WriteBatch batch) {
     Position now;
     synchronized (position) {
       now = position.copy();
     }
     if (!now.equals(writtenPosition)) {
       batch.put(metaKey(POSITION, 0), encode(now));
-      writtenPosition = now;
     }
+    return now;
   }
 
   private void commit(WriteBatch batch) {

@@ -281,6 +281,8 @@ final class RecoveryTest {
     Files.move(files, moved);
     assertThrows(StoreFailedException.class, () -> openStore(files).flush());
     assertThrows(ProcessorStateException.class, () -> store.put(key("b"), value("2")));
+    assertThrows(ProcessorStateException.class, () -> store.commit(Map.of(CHANGELOG, 11L)));
+    assertEquals(10L, store.committedOffset(CHANGELOG));
     assertThrows(ProcessorStateException.class, store::close);
 
     Files.move(moved, files);
