@@ -30,7 +30,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Each state store has a keyspace with a random name, kept in a file in the directory of its
  * task ({@link TaskKeyspace#FILE_NAME}). Kafka deletes that directory when it wants the state gone;
- * no file then names the keyspace, and the next opening drops it, unless a directory cannot be read.
+ * no file then names the keyspace, and the next opening drops it, unless a directory cannot be
+ * read.
  *
  * <p>Thread safe.
  */
@@ -160,8 +161,7 @@ final class InstanceStore {
       if (TaskKeyspace.isName(name) && !named.contains(name)) {
         LOG.info("Dropping keyspace {} of {}: no task has it any more", name, directory);
         // First and synced, so that a keyspace without data never has offsets.
-        store.write(
-            TaskKeyspace.deleteMeta(new WriteBatch().in(meta), name), Durability.sync());
+        store.write(TaskKeyspace.deleteMeta(new WriteBatch().in(meta), name), Durability.sync());
         store.dropKeyspace(store.keyspace(name));
       }
     }

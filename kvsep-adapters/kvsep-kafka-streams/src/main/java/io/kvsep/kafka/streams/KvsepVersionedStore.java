@@ -67,6 +67,7 @@ final class KvsepVersionedStore extends KvsepStore
   @Override
   void beforeOpen(StateStoreContext stateStoreContext) {
     droppedRecords = new DroppedRecords(stateStoreContext);
+    firstSegment = 0; // what is opened may be older than what was closed
   }
 
   @Override

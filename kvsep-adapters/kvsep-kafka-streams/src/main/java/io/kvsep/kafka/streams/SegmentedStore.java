@@ -40,6 +40,7 @@ abstract class SegmentedStore extends KvsepStore {
   @Override
   void beforeOpen(StateStoreContext stateStoreContext) {
     droppedRecords = new DroppedRecords(stateStoreContext);
+    deletedBefore = 0; // what is opened may be older than what was closed
   }
 
   SegmentLayout layout() {

@@ -136,8 +136,7 @@ final class TaskKeyspace {
         int partition = key.getInt(NAME_LENGTH + 1);
         int start = NAME_LENGTH + 1 + Integer.BYTES;
         String topic = new String(key.array(), start, key.limit() - start, UTF_8);
-        found.put(
-            new TopicPartition(topic, partition), ByteBuffer.wrap(cursor.value()).getLong());
+        found.put(new TopicPartition(topic, partition), ByteBuffer.wrap(cursor.value()).getLong());
       }
     }
     offsets = found;

@@ -8,7 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
+import io.kvsep.ScanOptions;
 import io.kvsep.error.StoreFailedException;
 import java.io.File;
 import java.nio.charset.StandardCharsets;
@@ -301,6 +303,46 @@ final class RecoveryTest {
     }
     assertFalse(store.isOpen());
     assertThrows(InvalidStateStoreException.class, () -> store.get(key("a")));
+  }
+
+  @Test
+  void storeObjectThatIsOpenedAgainDeletesWhatHasExpired() throws Exception {
+    Path live = directory.resolve("live");
+    WindowStore<Bytes, byte[]> windows =
+        KvsepStores.persistentWindowStore(
+                "windows", Duration.ofMinutes(2), Duration.ofSeconds(1), false)
+            .get();
+    KvsepVersionedStore versions = new KvsepVersionedStore("versions", 10_000, 1_000);
+    open(windows, live, AT_LEAST_ONCE).put(key("a"), value("1"), 0);
+    open(versions, live, AT_LEAST_ONCE).put(key("a"), value("1"), 0);
+    versions.put(key("a"), value("2"), 100);
+    Path earlier = Folders.copy(live, directory.resolve("earlier"));
+    windows.put(key("a"), value("3"), 10_000_000);
+    versions.put(key("a"), value("3"), 10_000_000);
+    windows.close();
+    versions.close();
+
+    open(windows, earlier, AT_LEAST_ONCE).put(key("a"), value("3"), 10_000_000);
+    open(versions, earlier, AT_LEAST_ONCE).put(key("a"), value("3"), 10_000_000);
+    KvStore store = openStore(earlier.resolve("test/.kvsep"));
+    // One window; two versions, and when the first of them ends.
+    assertEquals(
+        List.of(1, 3),
+        store.keyspaces().stream()
+            .filter(TaskKeyspace::isName)
+            .map(name -> count(store, name))
+            .sorted()
+            .toList());
+  }
+
+  private static int count(KvStore store, String keyspace) {
+    int count = 0;
+    try (KvCursor cursor = store.in(store.keyspace(keyspace)).cursor(ScanOptions.all())) {
+      while (cursor.next()) {
+        count++;
+      }
+    }
+    return count;
   }
 
   @Test
