@@ -19,6 +19,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.streams.errors.ProcessorStateException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -47,6 +48,7 @@ final class InstanceStore {
   private static final Map<Path, InstanceStore> OPEN = new HashMap<>();
 
   private final Path directory;
+  private final Path stateDirectory;
   private final KvStore store;
   private final Keyspace meta;
   private final Durability commitDurability;
@@ -56,6 +58,7 @@ final class InstanceStore {
 
   private InstanceStore(StoreSettings settings) {
     directory = settings.directory();
+    stateDirectory = settings.stateDirectory();
     commitDurability = settings.commitDurability();
     try {
       Files.createDirectories(directory);
@@ -65,7 +68,7 @@ final class InstanceStore {
     store = KvStore.open(directory, settings.options());
     try {
       meta = store.keyspace(META_KEYSPACE);
-      dropOrphans(settings.stateDirectory());
+      dropOrphans();
     } catch (RuntimeException | Error e) {
       store.close();
       throw e;
@@ -83,6 +86,14 @@ final class InstanceStore {
           throw new ProcessorStateException("cannot open " + settings.directory(), e);
         }
         OPEN.put(settings.directory(), instance);
+      } else if (!instance.stateDirectory.equals(settings.stateDirectory())) {
+        throw new ConfigException(
+            KvsepStores.DIRECTORY_CONFIG,
+            settings.directory(),
+            "is in use with the state directory "
+                + instance.stateDirectory
+                + "; another one would lose its state at the next start: "
+                + settings.stateDirectory());
       }
       instance.users++;
       return instance;
@@ -122,7 +133,7 @@ final class InstanceStore {
     }
   }
 
-  private void dropOrphans(Path stateDirectory) {
+  private void dropOrphans() {
     Set<String> named = new HashSet<>();
     try {
       Files.walkFileTree(

@@ -346,6 +346,14 @@ final class RecoveryTest {
   }
 
   @Test
+  void instancesWithDifferentStateDirectoriesCannotShareStore() {
+    Map<String, Object> shared =
+        Map.of(KvsepStores.DIRECTORY_CONFIG, directory.resolve("shared").toString());
+    open(counts(), directory.resolve("one"), shared);
+    assertThrows(ConfigException.class, () -> open(counts(), directory.resolve("two"), shared));
+  }
+
+  @Test
   void wrongConfigurationIsRefused() {
     for (Map<String, Object> wrong :
         List.<Map<String, Object>>of(
