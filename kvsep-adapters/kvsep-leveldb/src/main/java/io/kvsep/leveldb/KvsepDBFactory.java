@@ -1,5 +1,6 @@
 package io.kvsep.leveldb;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.kvsep.KvOptions;
@@ -7,14 +8,17 @@ import io.kvsep.KvStore;
 import io.kvsep.ValueCompression;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.KvException;
+import io.kvsep.error.StoreLockedException;
 import io.kvsep.error.StoreNotFoundException;
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -79,6 +83,9 @@ public final class KvsepDBFactory implements DBFactory {
 
   private static final Pattern FILE_OF_STORE =
       Pattern.compile("(CURRENT|LOCK|MANIFEST-\\d{6,}|\\d{6,}\\.(sst|vlog))(\\.tmp)?");
+
+  /** The first characters of the magic numbers of all files of a store, in either case. */
+  private static final String MAGIC = "kvsep";
 
   private final @Nullable Supplier<KvOptions.Builder> ownOptions;
 
@@ -175,37 +182,98 @@ public final class KvsepDBFactory implements DBFactory {
 
   /**
    * Deletes a database, also a damaged one, and its directory. Files that kvsep has not written
-   * stay, and then the directory, too. Does nothing if the directory is missing or empty.
+   * stay, and then the directory, too. Of a damaged database a file without content is deleted, and
+   * one that begins with kvsep's magic number. Does nothing if the directory is missing or empty.
    *
    * @param path the directory
    * @param options not used
    * @throws IOException if the database is open, if the directory holds only files of others, such
-   *     as those of LevelDB (nothing was deleted), or if files could not be deleted
+   *     as those of LevelDB (nothing was deleted), if damaged files stay because they may be those
+   *     of others, or if files could not be deleted
    */
   @Override
   public void destroy(File path, Options options) throws IOException {
     Path directory = path.toPath();
     try {
       KvStore.open(directory, KvOptions.builder().readOnly(true).build()).close();
+      delete(directory, filesOfStore(directory));
     } catch (StoreNotFoundException e) {
-      return;
+      // Nothing to delete.
     } catch (CorruptionException e) {
-      // Deleted all the same.
+      destroyDamaged(directory, e);
     } catch (KvException e) {
       throw failure(e);
     }
-    List<Path> files;
-    try (Stream<Path> all = Files.list(directory)) {
-      files = all.filter(file -> FILE_OF_STORE.matcher(name(file)).matches()).toList();
+  }
+
+  private static void destroyDamaged(Path directory, CorruptionException damage)
+      throws IOException {
+    // Other engines have files of the same names.
+    List<Path> own = new ArrayList<>();
+    List<Path> unknown = new ArrayList<>();
+    boolean isStore = false;
+    for (Path file : filesOfStore(directory)) {
+      boolean hasMagic = !isLock(file) && hasMagic(file);
+      isStore |= hasMagic;
+      (hasMagic || isLock(file) || Files.size(file) == 0 ? own : unknown).add(file);
     }
+    if (!isStore) {
+      throw failure(damage);
+    }
+    requireClosed(directory);
+    delete(directory, own);
+    if (!unknown.isEmpty()) {
+      throw new IOException("not deleted, because they may not be files of kvsep: " + unknown);
+    }
+  }
+
+  /**
+   * A damaged CURRENT is found before the lock is tried. A copy takes the lock first; here it then
+   * fails, because its target exists. Locking the file here would end a lock of this process.
+   */
+  private static void requireClosed(Path directory) throws IOException {
+    Path taken = directory.toRealPath().getParent();
+    try {
+      KvStore.copy(directory, taken == null ? directory : taken);
+    } catch (StoreLockedException e) {
+      throw failure(e);
+    } catch (KvException e) {
+      // Damaged, or the target exists.
+    }
+  }
+
+  private static List<Path> filesOfStore(Path directory) throws IOException {
+    try (Stream<Path> all = Files.list(directory)) {
+      return all.filter(
+              file -> FILE_OF_STORE.matcher(name(file)).matches() && Files.isRegularFile(file))
+          .toList();
+    }
+  }
+
+  /** The lock of this process would end with a channel of the file. */
+  private static boolean isLock(Path file) {
+    return name(file).equals("LOCK");
+  }
+
+  private static boolean hasMagic(Path file) throws IOException {
+    try (InputStream content = Files.newInputStream(file)) {
+      byte[] start = content.readNBytes(MAGIC.length());
+      return MAGIC.equalsIgnoreCase(new String(start, ISO_8859_1));
+    }
+  }
+
+  private static void delete(Path directory, List<Path> files) throws IOException {
     // While CURRENT is there, the rest is a damaged store, which can be destroyed again.
+    Path current = directory.resolve("CURRENT");
     for (Path file : files) {
-      if (!name(file).equals("CURRENT")) {
+      if (!file.equals(current)) {
         Files.delete(file);
       }
     }
     try {
-      Files.deleteIfExists(directory.resolve("CURRENT"));
+      if (files.contains(current)) {
+        Files.delete(current);
+      }
       Files.delete(directory);
     } catch (DirectoryNotEmptyException e) {
       // Files of others.

@@ -242,6 +242,81 @@ final class KvsepDBFactoryTest {
     assertFalse(directory().exists());
   }
 
+  /** The files of LevelDB and RocksDB have the names of kvsep's. */
+  @Test
+  void destroyLeavesADamagedDirectoryOfOthers() throws IOException {
+    Path directory = Files.createDirectories(directory().toPath());
+    Files.write(directory.resolve("000005.sst"), new byte[] {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+    Files.writeString(directory.resolve("MANIFEST-000002"), "manifest of LevelDB");
+    Files.createFile(directory.resolve("LOCK"));
+    for (byte[] current : List.of(new byte[0], new byte[40], new byte[20])) {
+      List<String> before = files();
+      assertThrows(IOException.class, () -> factory.destroy(directory(), new Options()));
+      assertEquals(before, files());
+      Files.write(directory.resolve("CURRENT"), current);
+    }
+    List<String> before = files();
+    assertThrows(IOException.class, () -> factory.destroy(directory(), new Options()));
+    assertEquals(before, files());
+  }
+
+  @Test
+  void destroyDeletesADatabaseWithoutCurrentButNoTableOfOthers() throws IOException {
+    write("a", "1");
+    Path directory = directory().toPath();
+    Files.write(directory.resolve("CURRENT"), new byte[0]);
+    Files.writeString(directory.resolve("000777.sst"), "table of LevelDB");
+    assertThrows(IOException.class, () -> factory.destroy(directory(), new Options()));
+    assertEquals(List.of("000777.sst"), files());
+
+    Files.delete(directory.resolve("000777.sst"));
+    write("a", "1");
+    Files.delete(directory.resolve("CURRENT"));
+    factory.destroy(directory(), new Options());
+    assertFalse(directory().exists());
+  }
+
+  @Test
+  void destroyRefusesAnOpenDatabaseWithoutCurrent() throws IOException {
+    Path current = directory().toPath().resolve("CURRENT");
+    try (DB db = factory.open(directory(), new Options())) {
+      byte[] content = Files.readAllBytes(current);
+      for (byte[] damaged : List.of(new byte[0], Arrays.copyOf(content, 20))) {
+        Files.write(current, damaged);
+        List<String> before = files();
+        IOException open =
+            assertThrows(IOException.class, () -> factory.destroy(directory(), new Options()));
+        assertInstanceOf(StoreLockedException.class, open.getCause());
+        assertEquals(before, files());
+      }
+      Files.write(current, content);
+      db.put(bytes("a"), bytes("1"));
+    }
+    assertEquals("1", read("a"));
+  }
+
+  /** What destroy looks for in damaged databases. */
+  @Test
+  void allFilesOfAStoreBeginWithItsName() throws IOException {
+    try (DB db = factory.open(directory(), new Options())) {
+      for (int i = 0; i < 100; i++) {
+        db.put(bytes("key" + i), new byte[1_000]);
+      }
+      KvsepDBFactory.store(db).flush();
+      db.compactRange(null, null);
+    }
+    List<String> files = files();
+    for (String part : List.of(".sst", ".vlog", "MANIFEST-", "CURRENT")) {
+      assertTrue(files.stream().anyMatch(name -> name.contains(part)), files.toString());
+    }
+    for (String name : files) {
+      if (!name.equals("LOCK")) {
+        byte[] start = Arrays.copyOf(Files.readAllBytes(directory().toPath().resolve(name)), 5);
+        assertTrue("kvsep".equalsIgnoreCase(asString(start)), name);
+      }
+    }
+  }
+
   @Test
   void repairPutsANewDatabaseInPlaceOfADamagedOne() throws IOException {
     write("a", "1");
