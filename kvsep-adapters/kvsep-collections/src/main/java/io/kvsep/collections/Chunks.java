@@ -5,7 +5,9 @@ import io.kvsep.KvCursor;
 import io.kvsep.KvEntry;
 import io.kvsep.ScanOptions;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.List;
 import java.util.NoSuchElementException;
 
 /**
@@ -52,18 +54,23 @@ final class Chunks implements Iterator<KvEntry> {
 
   private void read() {
     ScanOptions options = rest.options(isDescending).limit(entries);
+    // After an exception the same entries are read again.
+    List<KvEntry> read = new ArrayList<>();
+    boolean ends = false;
     try (KvCursor cursor = store.cursor(keysOnly ? options.keysOnly() : options)) {
       int bytes = 0;
-      while (bytes < BYTES_MAX && chunk.size() < entries) {
+      while (bytes < BYTES_MAX && read.size() < entries) {
         if (!cursor.next()) {
-          isAtEnd = true;
+          ends = true;
           break;
         }
         KvEntry entry = new KvEntry(cursor.key(), keysOnly ? NO_VALUE : cursor.value());
-        chunk.add(entry);
+        read.add(entry);
         bytes += entry.key().length + Math.min(entry.value().length, BYTES_MAX);
       }
     }
+    chunk.addAll(read);
+    isAtEnd = ends;
     KvEntry last = chunk.peekLast();
     if (last != null) {
       rest = isDescending ? rest.to(last.key()) : rest.from(KeyRange.successor(last.key()));
