@@ -66,7 +66,12 @@ final class LevelDbEntries implements ForeignEntries {
         String name = file.getFileName().toString();
         if (!NOT_COPIED.contains(name)) {
           // The library only knows the older suffix of tables.
-          Files.copy(file, copy.path().resolve(name.replace(".ldb", ".sst")));
+          Path target = copy.path().resolve(name.replace(".ldb", ".sst"));
+          if (name.endsWith(".log")) {
+            LevelDbLog.copy(file, target);
+          } else {
+            Files.copy(file, target);
+          }
         }
       }
     }

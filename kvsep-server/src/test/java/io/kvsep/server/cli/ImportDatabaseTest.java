@@ -218,6 +218,74 @@ final class ImportDatabaseTest {
     assertTrue(failure.startsWith("LevelDB: "), failure);
   }
 
+  private Path log() throws IOException {
+    try (Stream<Path> files = Files.list(source)) {
+      return files
+          .filter(name -> name.toString().endsWith(".log"))
+          .max(Path::compareTo)
+          .orElseThrow();
+    }
+  }
+
+  /** LevelDB leaves damaged records of its log out. */
+  @Test
+  void aDatabaseWithADamagedLogIsNotImported() throws IOException {
+    writeLevelDb(new Options());
+    Path log = log();
+    byte[] content = Files.readAllBytes(log);
+    Random random = new Random(7);
+    for (int round = 0; round < 40; round++) {
+      // Anything but the last records, which may be torn.
+      int at = round < 8 ? round : random.nextInt(content.length - 5_000);
+      byte[] damaged = content.clone();
+      damaged[at] ^= (byte) (1 << random.nextInt(8));
+      Files.write(log, damaged);
+      String failure = fromLevelDb().failsWith(1);
+      String expected = "LevelDB: " + log.getFileName() + " is damaged at offset ";
+      assertTrue(failure.startsWith(expected), at + " of seed 7: " + failure);
+      requireNothingImported();
+    }
+  }
+
+  @Test
+  void aLogWithLostBlocksIsNotImported() throws IOException {
+    writeLevelDb(new Options());
+    Path log = log();
+    byte[] content = Files.readAllBytes(log);
+    int block = 32 << 10;
+    byte[] zeros = content.clone();
+    Arrays.fill(zeros, block, 2 * block, (byte) 0);
+    byte[] shorter = Arrays.copyOf(content, content.length - block);
+    System.arraycopy(content, 2 * block, shorter, block, content.length - 2 * block);
+    for (byte[] damaged : List.of(zeros, shorter)) {
+      Files.write(log, damaged);
+      fromLevelDb().failsWith(1);
+      requireNothingImported();
+    }
+  }
+
+  /** As a crash leaves it: the end of the file is missing, or zero. */
+  @Test
+  void aTornEndOfTheLogIsLeftOut() throws IOException {
+    try (DB db = Iq80DBFactory.factory.open(source.toFile(), new Options())) {
+      for (int i = 10; i < 99; i++) {
+        model.put(("key" + i).getBytes(UTF_8), ("value" + i).repeat(200).getBytes(UTF_8));
+      }
+      model.forEach(db::put);
+    }
+    model.remove("key98".getBytes(UTF_8));
+    Path log = log();
+    byte[] content = Files.readAllBytes(log);
+    for (int cut : List.of(1, 1_000, 1_400)) {
+      byte[] torn = Arrays.copyOf(content, content.length - cut);
+      for (byte[] left : List.of(torn, Arrays.copyOf(torn, 200_000))) {
+        Files.write(log, left);
+        fromLevelDb("--keyspace", cut + " of " + left.length).succeeds();
+        requireImported(cut + " of " + left.length);
+      }
+    }
+  }
+
   @Test
   void aDirectoryWithoutDatabaseIsRefused() throws IOException {
     assertEquals("no database of LevelDB in " + source, fromLevelDb().failsWith(1));
