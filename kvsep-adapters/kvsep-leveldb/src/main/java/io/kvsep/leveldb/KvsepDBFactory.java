@@ -81,6 +81,9 @@ public final class KvsepDBFactory implements DBFactory {
   /** A memtable takes a sixth of the budget. */
   private static final int MEMTABLES_IN_BUDGET = 6;
 
+  private static final String DAMAGED = ".damaged";
+  private static final String REPAIRED = ".repaired";
+
   private static final Pattern FILE_OF_STORE =
       Pattern.compile("(CURRENT|LOCK|MANIFEST-\\d{6,}|\\d{6,}\\.(sst|vlog))(\\.tmp)?");
 
@@ -122,7 +125,8 @@ public final class KvsepDBFactory implements DBFactory {
    * @throws IllegalArgumentException if {@code path} is not a directory and cannot become one, or
    *     {@code errorIfExists} is set without {@code createIfMissing}
    * @throws IOException with a {@link KvException} as its cause: the database is missing or exists
-   *     against the options, is open already, is damaged, or the device failed
+   *     against the options, is open already, is damaged, or the device failed; without one, if a
+   *     repair was interrupted before the new database was in its place
    */
   @Override
   public DB open(File path, Options options) throws IOException {
@@ -138,6 +142,7 @@ public final class KvsepDBFactory implements DBFactory {
             .exclusive(options.errorIfExists())
             .build();
     Path directory = path.toPath();
+    requireRepairEnded(directory);
     requireDirectory(directory, options.createIfMissing());
     try {
       return new KvsepDB(KvStore.open(directory, kvOptions));
@@ -292,13 +297,14 @@ public final class KvsepDBFactory implements DBFactory {
    * @param path the directory
    * @param options not used
    * @throws IOException if {@code <path>.damaged} or {@code <path>.repaired} exists, the database
-   *     is open, there is no trace of one, or the device failed; the database is unchanged
+   *     is open, there is no trace of one, or the device failed; the database is unchanged, except
+   *     that it is at {@code <path>.damaged} if the exception has a suppressed one
    */
   @Override
   public void repair(File path, Options options) throws IOException {
-    Path directory = path.toPath().toAbsolutePath();
-    Path damaged = directory.resolveSibling(name(directory) + ".damaged");
-    Path repaired = directory.resolveSibling(name(directory) + ".repaired");
+    Path directory = path.toPath();
+    Path damaged = beside(directory, DAMAGED);
+    Path repaired = beside(directory, REPAIRED);
     for (Path wanted : List.of(damaged, repaired)) {
       if (Files.exists(wanted)) {
         throw new FileAlreadyExistsException(wanted.toString());
@@ -312,8 +318,39 @@ public final class KvsepDBFactory implements DBFactory {
     } catch (KvException e) {
       throw failure(e);
     }
+    replace(directory, damaged, repaired);
+  }
+
+  static void replace(Path directory, Path damaged, Path repaired) throws IOException {
     Files.move(directory, damaged);
-    Files.move(repaired, directory);
+    try {
+      Files.move(repaired, directory);
+    } catch (IOException e) {
+      try {
+        Files.move(damaged, directory);
+      } catch (IOException again) {
+        e.addSuppressed(again);
+      }
+      throw e;
+    }
+  }
+
+  private static void requireRepairEnded(Path directory) throws IOException {
+    if (Files.notExists(directory)
+        && Files.exists(beside(directory, DAMAGED))
+        && Files.exists(beside(directory, REPAIRED))) {
+      throw new IOException(
+          "The repair of '"
+              + directory
+              + "' was interrupted; move '"
+              + beside(directory, REPAIRED)
+              + "' there");
+    }
+  }
+
+  private static Path beside(Path directory, String suffix) {
+    Path absolute = directory.toAbsolutePath();
+    return absolute.resolveSibling(absolute.getFileName() + suffix);
   }
 
   /**

@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvOptions;
 import io.kvsep.KvResources;
+import io.kvsep.KvStore;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
 import io.kvsep.error.StoreLockedException;
@@ -326,6 +327,37 @@ final class KvsepDBFactoryTest {
     Path damaged = folder.resolve("some/data.damaged");
     assertTrue(Files.exists(damaged.resolve("CURRENT")));
     assertThrows(IOException.class, () -> factory.repair(directory(), new Options()));
+    assertEquals("1", read("a"));
+  }
+
+  @Test
+  void aRepairThatCannotMoveTheNewDatabaseLeavesTheDamagedOne() throws IOException {
+    write("a", "1");
+    Path damaged = folder.resolve("some/data.damaged");
+    Path repaired = folder.resolve("some/data.repaired");
+    assertThrows(
+        IOException.class, () -> KvsepDBFactory.replace(directory().toPath(), damaged, repaired));
+    assertFalse(Files.exists(damaged));
+    assertEquals("1", read("a"));
+  }
+
+  @Test
+  void noDatabaseIsCreatedWhereARepairWasInterrupted() throws IOException {
+    write("a", "1");
+    Path damaged = folder.resolve("some/data.damaged");
+    Path repaired = folder.resolve("some/data.repaired");
+    KvStore.repair(directory().toPath(), repaired);
+    Files.move(directory().toPath(), damaged);
+    for (boolean create : new boolean[] {true, false}) {
+      IOException interrupted =
+          assertThrows(
+              IOException.class,
+              () -> factory.open(directory(), new Options().createIfMissing(create)));
+      String message = String.valueOf(interrupted.getMessage());
+      assertTrue(message.endsWith("move '" + repaired + "' there"), message);
+      assertFalse(directory().exists());
+    }
+    Files.move(repaired, directory().toPath());
     assertEquals("1", read("a"));
   }
 
