@@ -8,7 +8,9 @@ import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class ForeignLibrary implements AutoCloseable {
   private final String engine;
   private final URLClassLoader loader;
+
+  /** In the order in which they are closed. */
+  private final Deque<AutoCloseable> open = new ArrayDeque<>();
 
   /**
    * @throws IOException if a jar is missing
@@ -32,7 +37,8 @@ final class ForeignLibrary implements AutoCloseable {
       }
       urls.add(jar.toUri().toURL());
     }
-    loader = new URLClassLoader(urls.toArray(URL[]::new), ClassLoader.getPlatformClassLoader());
+    loader =
+        opened(new URLClassLoader(urls.toArray(URL[]::new), ClassLoader.getPlatformClassLoader()));
   }
 
   Class<?> type(String name) {
@@ -105,8 +111,39 @@ final class ForeignLibrary implements AutoCloseable {
     return new IOException(engine + ": " + (message == null ? cause : message), cause);
   }
 
+  /**
+   * {@return the resource} It is closed with the library, before those that were opened earlier.
+   */
+  <T extends AutoCloseable> T opened(T resource) {
+    open.push(resource);
+    return resource;
+  }
+
+  /**
+   * Closes all resources, although one fails.
+   *
+   * @throws IOException the first failure; the others are suppressed ones of it or of its cause
+   */
   @Override
   public void close() throws IOException {
-    loader.close();
+    Throwable failure = null;
+    for (AutoCloseable resource : open) {
+      try {
+        resource.close();
+      } catch (Throwable e) {
+        if (failure == null) {
+          failure = e;
+        } else if (failure != e) {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    open.clear();
+    if (failure instanceof IOException e) {
+      throw e;
+    }
+    if (failure != null) {
+      throw failure(failure);
+    }
   }
 }

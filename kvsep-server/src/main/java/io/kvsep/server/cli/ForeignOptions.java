@@ -77,10 +77,19 @@ final class ForeignOptions {
             .map(Path::of)
             .toList();
     ForeignLibrary library = new ForeignLibrary(from.text, jars);
-    return switch (from) {
-      case LEVELDB -> new LevelDbEntries(library, directory, Files.createDirectories(parent));
-      case ROCKSDB -> new RocksDbEntries(library, directory, family);
-    };
+    try {
+      return switch (from) {
+        case LEVELDB -> new LevelDbEntries(library, directory, Files.createDirectories(parent));
+        case ROCKSDB -> new RocksDbEntries(library, directory, family);
+      };
+    } catch (Throwable e) {
+      try {
+        library.close();
+      } catch (Throwable again) {
+        e.addSuppressed(again);
+      }
+      throw e;
+    }
   }
 
   /** Length of all files of the directory: about what is read. */

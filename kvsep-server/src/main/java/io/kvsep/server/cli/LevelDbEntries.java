@@ -24,24 +24,19 @@ final class LevelDbEntries implements ForeignEntries {
 
   private final ForeignLibrary library;
   private final WorkDirectory copy;
-  private @Nullable Closeable database;
-  private @Nullable Iterator<?> entries;
+  private final Iterator<?> entries;
   private long count;
 
   /**
+   * @param library closed by the caller if this throws
    * @param directory the database; it is only read
    * @param parent where the copy is made and deleted; best on the same file system
    */
   LevelDbEntries(ForeignLibrary library, Path directory, Path parent) throws IOException {
     this.library = library;
-    copy = WorkDirectory.temporaryIn(parent, "kvsep-import-");
-    try {
-      copyUnlessOpen(directory);
-      open();
-    } catch (Throwable e) {
-      close();
-      throw e;
-    }
+    copy = library.opened(WorkDirectory.temporaryIn(parent, "kvsep-import-"));
+    copyUnlessOpen(directory);
+    entries = open();
   }
 
   private void copyUnlessOpen(Path directory) throws IOException {
@@ -77,7 +72,7 @@ final class LevelDbEntries implements ForeignEntries {
     }
   }
 
-  private void open() throws IOException {
+  private Iterator<?> open() throws IOException {
     // The library cannot unmap files on newer JDKs.
     System.getProperties().putIfAbsent("leveldb.mmap", "false");
     Class<?> optionsType = library.type("org.iq80.leveldb.Options");
@@ -90,8 +85,10 @@ final class LevelDbEntries implements ForeignEntries {
             library.create(factory.getName()),
             copy.path().toFile(),
             options);
-    database = (Closeable) opened;
-    entries = (Iterator<?>) library.call(library.method(Iterable.class, "iterator"), opened);
+    library.opened((Closeable) opened);
+    Object iterator = library.call(library.method(Iterable.class, "iterator"), opened);
+    library.opened((Closeable) iterator);
+    return (Iterator<?>) iterator;
   }
 
   @Override
@@ -99,7 +96,7 @@ final class LevelDbEntries implements ForeignEntries {
     byte[] key;
     byte[] value;
     try {
-      if (entries == null || !entries.hasNext()) {
+      if (!entries.hasNext()) {
         return null;
       }
       Map.Entry<?, ?> entry = (Map.Entry<?, ?>) entries.next();
@@ -115,16 +112,6 @@ final class LevelDbEntries implements ForeignEntries {
 
   @Override
   public void close() throws IOException {
-    try (library;
-        copy) {
-      if (entries instanceof Closeable open) {
-        open.close();
-      }
-      if (database != null) {
-        database.close();
-      }
-    } catch (RuntimeException e) {
-      throw library.failure(e);
-    }
+    library.close();
   }
 }

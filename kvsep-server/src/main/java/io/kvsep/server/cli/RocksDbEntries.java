@@ -15,10 +15,6 @@ final class RocksDbEntries implements ForeignEntries {
   private static final String DEFAULT = "default";
 
   private final ForeignLibrary library;
-
-  /** In the order in which they are closed. */
-  private final List<AutoCloseable> open = new ArrayList<>();
-
   private final Object iterator;
   private final Method isValid;
   private final Method key;
@@ -28,28 +24,24 @@ final class RocksDbEntries implements ForeignEntries {
   private long count;
 
   /**
+   * @param library closed by the caller if this throws
    * @param directory the database; it is only read
    * @param family null for the default one, which is then the only one
    */
   RocksDbEntries(ForeignLibrary library, Path directory, @Nullable String family)
       throws IOException {
     this.library = library;
-    try {
-      Class<?> database = library.type("org.rocksdb.RocksDB");
-      library.call(library.method(database, "loadLibrary"), null);
-      requireFamily(database, directory, family);
-      iterator = iterator(database, directory, family == null ? DEFAULT : family);
-      Class<?> type = iterator.getClass();
-      isValid = library.method(type, "isValid");
-      key = library.method(type, "key");
-      value = library.method(type, "value");
-      advance = library.method(type, "next");
-      status = library.method(type, "status");
-      library.call(library.method(type, "seekToFirst"), iterator);
-    } catch (Throwable e) {
-      close();
-      throw e;
-    }
+    Class<?> database = library.type("org.rocksdb.RocksDB");
+    library.call(library.method(database, "loadLibrary"), null);
+    requireFamily(database, directory, family);
+    iterator = iterator(database, directory, family == null ? DEFAULT : family);
+    Class<?> type = iterator.getClass();
+    isValid = library.method(type, "isValid");
+    key = library.method(type, "key");
+    value = library.method(type, "value");
+    advance = library.method(type, "next");
+    status = library.method(type, "status");
+    library.call(library.method(type, "seekToFirst"), iterator);
   }
 
   private void requireFamily(Class<?> database, Path directory, @Nullable String family)
@@ -101,8 +93,7 @@ final class RocksDbEntries implements ForeignEntries {
   }
 
   private Object opened(Object resource) {
-    open.add(0, (AutoCloseable) resource);
-    return resource;
+    return library.opened((AutoCloseable) resource);
   }
 
   @Override
@@ -123,14 +114,6 @@ final class RocksDbEntries implements ForeignEntries {
 
   @Override
   public void close() throws IOException {
-    try (library) {
-      for (AutoCloseable resource : open) {
-        resource.close();
-      }
-    } catch (IOException | RuntimeException e) {
-      throw e;
-    } catch (Exception e) {
-      throw library.failure(e);
-    }
+    library.close();
   }
 }
