@@ -2,6 +2,7 @@ package io.kvsep.testing;
 
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /** Waits until threads wait. */
 public final class Parked {
@@ -12,9 +13,20 @@ public final class Parked {
    * minute, when the test will say what is wrong.
    */
   public static void await(List<Thread> threads) {
+    await(threads, Parked::waits);
+  }
+
+  /** As {@link #await}, for a thread that waits for a monitor. */
+  public static void awaitBlocked(Thread thread) {
+    await(
+        List.of(thread),
+        it -> it.getState() == Thread.State.BLOCKED || it.getState() == Thread.State.TERMINATED);
+  }
+
+  private static void await(List<Thread> threads, Predicate<Thread> waits) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (System.nanoTime() < deadline) {
-      if (threads.stream().allMatch(Parked::waits)) {
+      if (threads.stream().allMatch(waits)) {
         return;
       }
       Thread.onSpinWait();

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.TestFactory;
 final class GuavaSuitesTest {
   private static final Keyspaces KEYSPACES = new Keyspaces();
 
-  private static final int NAVIGABLE_MAP_COUNT = 6_000;
+  private static final int NAVIGABLE_MAP_COUNT = 3_000;
 
   /** General: all operations that add and remove. Not serializable, no nulls. */
   private static final List<Feature<?>> MAP_FEATURES =

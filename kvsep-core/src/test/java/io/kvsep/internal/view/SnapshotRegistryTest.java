@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.kvsep.testing.Parked;
-import java.util.List;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.Test;
 
@@ -32,7 +31,7 @@ final class SnapshotRegistryTest {
           snapshots.publish(2);
           job.start();
           // It waits for the registration, or has its answer.
-          Parked.await(List.of(job));
+          Parked.awaitBlocked(job);
         };
     SnapshotLease hold = snapshots.acquire();
     assertEquals(1, hold.sequence());
