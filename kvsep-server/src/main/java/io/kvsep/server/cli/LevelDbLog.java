@@ -93,7 +93,7 @@ final class LevelDbLog {
       return false;
     }
     crc.reset();
-    crc.update(block.array(), at + TYPE_AT, 1 + length(block, at));
+    crc.update(block.slice(at + TYPE_AT, 1 + length(block, at)));
     return block.getInt(at) == Integer.rotateRight((int) crc.getValue(), 15) + CRC_MASK_DELTA;
   }
 

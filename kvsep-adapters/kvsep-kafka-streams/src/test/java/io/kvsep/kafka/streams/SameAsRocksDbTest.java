@@ -341,7 +341,8 @@ final class SameAsRocksDbTest {
       Bytes key = anyKey(random);
       switch (random.nextInt(8)) {
         case 0, 1, 2 -> answers.add("put " + store.put(key, value(random, i), time));
-        case 3 -> answers.add("delete " + text(store.delete(key, time)));
+        // Between the times of puts: RocksDB forgets a deletion in place of the latest version.
+        case 3 -> answers.add("delete " + text(store.delete(key, time + 500)));
         case 4 -> answers.add("get " + text(store.get(key)));
         case 5, 6 -> answers.add("get at " + text(store.get(key, time)));
         default -> {
