@@ -5,6 +5,8 @@ import java.util.zip.CRC32C;
 
 /** A running CRC32C of readable ranges. Not thread safe. */
 final class Checksum {
+  private static final boolean FOREIGN = RawBytes.isForeign();
+
   private static final int STEP_BYTES_MAX = 1 << 30;
   private static final int COPY_BYTES_MIN = 64;
   private static final int COPY_BYTES_MAX = 4096;
@@ -20,15 +22,10 @@ final class Checksum {
 
   /** Returns the checksum so far. The caller has checked the range. */
   int add(RawBytes source, long offset, long count) {
-    if (RawBytes.isForeign()) {
+    if (FOREIGN) {
       addCopies(source, offset, count);
-    } else {
-      addWindows(source, offset, count);
+      return (int) crc.getValue();
     }
-    return (int) crc.getValue();
-  }
-
-  private void addWindows(RawBytes source, long offset, long count) {
     long end = offset + count;
     long at = offset;
     while (at < end) {
@@ -36,6 +33,7 @@ final class Checksum {
       crc.update(source.aim(window, at, step));
       at += step;
     }
+    return (int) crc.getValue();
   }
 
   /**
