@@ -155,7 +155,7 @@ final class KvResourcesTest {
     }
   }
 
-  /** What each of many stores holds, of which the last bytes are the number of the last write. */
+  /** A value of each of many stores; its last bytes are the number of the last write. */
   private static void fill(KvStore store, int number, int writes, Random random) {
     for (int i = 0; i < writes; i++) {
       byte[] value = new byte[random.nextInt(300)];

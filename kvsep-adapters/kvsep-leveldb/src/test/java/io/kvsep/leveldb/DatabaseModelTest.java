@@ -87,7 +87,7 @@ final class DatabaseModelTest {
     }
   }
 
-  /** Few different keys, some of which begin with others. */
+  /** Few different keys; some begin with others. */
   private byte[] drawnKey() {
     key = new byte[1 + random.nextInt(3)];
     for (int i = 0; i < key.length; i++) {
