@@ -6,8 +6,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
-/** Reads tables out of the project's documents, so that tests can hold them against the code. */
+/**
+ * Reads tables and programs out of the project's documents, so that tests can hold them against the
+ * code.
+ */
 public final class Documents {
   private Documents() {}
 
@@ -32,6 +40,39 @@ public final class Documents {
       throw new IOException(document + " has no table of " + firstHeader);
     }
     return rows;
+  }
+
+  /**
+   * The paragraphs of Java programs of a document that a source file lacks. White space does not
+   * count.
+   *
+   * @param document file in {@code docs}
+   * @param source file below the project's folder
+   */
+  public static List<String> programsMissing(String document, String source) throws IOException {
+    String text = dense(Files.readString(docs().resolveSibling(source)));
+    String[] parts = Files.readString(docs().resolve(document)).split("```java\n", -1);
+    if (parts.length == 1) {
+      throw new IOException(document + " has no program");
+    }
+    return Arrays.stream(parts)
+        .skip(1)
+        .flatMap(part -> Arrays.stream(part.split("```", 2)[0].split("\n\n", -1)))
+        .filter(program -> !text.contains(dense(program)))
+        .toList();
+  }
+
+  private static String dense(String text) {
+    return text.replaceAll("\\s+", "");
+  }
+
+  /** All parts of a document that match a pattern. */
+  public static Set<String> matches(String document, Pattern pattern) throws IOException {
+    return pattern
+        .matcher(Files.readString(docs().resolve(document)))
+        .results()
+        .map(MatchResult::group)
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   private static List<String> cells(String line) {

@@ -5,10 +5,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kvsep.testing.Documents;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -57,6 +60,17 @@ final class MetricsHttpTest extends SharedServer {
         String name = lines.get(i).split(" ", -1)[2];
         assertTrue(i > 0 && lines.get(i - 1).startsWith("# HELP " + name + " "), name);
       }
+    }
+  }
+
+  @Test
+  void everyMeterOfTheAlertsExists() throws IOException {
+    String text = metrics();
+    Set<String> names =
+        Documents.matches("guide/monitoring.md", Pattern.compile("\\bkvsep_[a-z_]+"));
+    assertTrue(names.size() > 10, names::toString);
+    for (String name : names) {
+      assertTrue(text.contains("\n" + name + "{") || text.contains("\n" + name + " "), name);
     }
   }
 
