@@ -76,13 +76,21 @@ final class RocksDbEntries implements ForeignEntries {
               "org.rocksdb.ColumnFamilyDescriptor", List.of(byte[].class), name.getBytes(UTF_8)));
     }
     List<Object> handles = new ArrayList<>();
+    Object options = opened(library.create(optionsType.getName()));
+    Class<?> modeType = library.type("org.rocksdb.WALRecoveryMode");
+    Method modeOf = library.method(modeType, "valueOf", String.class);
+    // By default RocksDB leaves out what follows damage of its log, or a merge operand.
+    library.call(
+        library.method(optionsType, "setWalRecoveryMode", modeType),
+        options,
+        library.call(modeOf, null, "TolerateCorruptedTailRecords"));
     Object db =
         opened(
             library.call(
                 library.method(
                     database, "openReadOnly", optionsType, String.class, List.class, List.class),
                 null,
-                opened(library.create(optionsType.getName())),
+                options,
                 directory.toString(),
                 families,
                 handles));

@@ -35,6 +35,7 @@ import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.StringAppendOperator;
 
 /** import of databases of other engines, which are written here by their own libraries. */
 final class ImportDatabaseTest {
@@ -351,6 +352,55 @@ final class ImportDatabaseTest {
     assertEquals("imported 699 entries", fromRocksDb().succeeds().text().split(",", 2)[0]);
     requireImported();
     assertEquals(before, files());
+  }
+
+  /** RocksDB would leave out what follows the first operand in its log. */
+  @Test
+  void aRocksDbDatabaseWithMergeOperandsIsNotImported() throws Exception {
+    RocksDB.loadLibrary();
+    try (StringAppendOperator append = new StringAppendOperator();
+        org.rocksdb.Options options =
+            new org.rocksdb.Options().setCreateIfMissing(true).setMergeOperator(append);
+        RocksDB db = RocksDB.open(options, source.toString())) {
+      db.put("a".getBytes(UTF_8), "1".getBytes(UTF_8));
+      db.merge("a".getBytes(UTF_8), "2".getBytes(UTF_8));
+      db.put("b".getBytes(UTF_8), "3".getBytes(UTF_8));
+    }
+    String failure = fromRocksDb().failsWith(1);
+    assertTrue(failure.startsWith("RocksDB: Merge requires "), failure);
+    requireNothingImported();
+  }
+
+  /** RocksDB would leave out what follows the damage. */
+  @Test
+  void aRocksDbDatabaseWithADamagedLogIsNotImported() throws Exception {
+    writeRocksDb();
+    Path log = log();
+    byte[] content = Files.readAllBytes(log);
+    content[content.length / 2] ^= 1;
+    Files.write(log, content);
+    String failure = fromRocksDb().failsWith(1);
+    assertTrue(failure.startsWith("RocksDB: "), failure);
+    requireNothingImported();
+  }
+
+  @Test
+  void aTornEndOfTheLogOfRocksDbIsLeftOut() throws Exception {
+    writeRocksDb();
+    Path log = log();
+    byte[] content = Files.readAllBytes(log);
+    Files.write(log, Arrays.copyOf(content, content.length - 1));
+    model.remove("key99".getBytes(UTF_8));
+    fromRocksDb().succeeds();
+    requireImported();
+  }
+
+  private void writeRocksDb() throws RocksDBException {
+    RocksDB.loadLibrary();
+    try (org.rocksdb.Options options = new org.rocksdb.Options().setCreateIfMissing(true);
+        RocksDB db = RocksDB.open(options, source.toString())) {
+      put(db, db.getDefaultColumnFamily(), 0, 100);
+    }
   }
 
   @Test
