@@ -8,9 +8,12 @@ import org.jspecify.annotations.Nullable;
  * follow a store.
  *
  * <pre>{@code
- * try (Snapshot now = store.snapshot();
- *     ChangeFeed feed = store.changes(now.sequence())) {
+ * ChangeFeed feed;
+ * try (Snapshot now = store.snapshot()) { // keeps old versions, so it is closed after the copy
+ *   feed = store.changes(now.sequence());
  *   copyAll(now);
+ * }
+ * try (feed) {
  *   while (running) {
  *     Change change = feed.poll(Duration.ofSeconds(1));
  *     if (change != null) {

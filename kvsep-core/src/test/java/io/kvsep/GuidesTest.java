@@ -160,9 +160,12 @@ final class GuidesTest {
   }
 
   private byte @Nullable [] followed() {
-    try (Snapshot now = store.snapshot();
-        ChangeFeed feed = store.changes(now.sequence())) {
-      copyAll(now); // then what is committed from here on:
+    ChangeFeed feed;
+    try (Snapshot now = store.snapshot()) { // keeps old versions, so it is closed after the copy
+      feed = store.changes(now.sequence());
+      copyAll(now);
+    }
+    try (feed) {
       Change change = feed.poll(Duration.ofSeconds(1)); // null: nothing new yet
       return change == null ? null : change.key();
     }
