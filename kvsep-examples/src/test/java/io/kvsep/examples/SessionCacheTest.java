@@ -36,13 +36,15 @@ final class SessionCacheTest {
   }
 
   @Test
-  void sessionsExpire() {
-    SessionCache sessions = new SessionCache(store, HALF_AN_HOUR);
+  void sessionsExpireSomeTimeAfterTheirLastUse() {
+    SessionCache sessions = new SessionCache(store, HALF_AN_HOUR, clock);
     sessions.open("token", "ada");
 
-    clock.advance(HALF_AN_HOUR.minusMillis(1));
-    assertEquals(Optional.of("ada"), sessions.user("token"));
-    clock.advance(Duration.ofMillis(1));
+    for (int i = 0; i < 3; i++) {
+      clock.advance(HALF_AN_HOUR.minusMillis(1));
+      assertEquals(Optional.of("ada"), sessions.user("token"));
+    }
+    clock.advance(HALF_AN_HOUR);
     assertEquals(Optional.empty(), sessions.user("token"));
 
     sessions.open("token", "grace");
@@ -50,11 +52,25 @@ final class SessionCacheTest {
   }
 
   @Test
+  void aUseInTheFirstHalfOfTheTimeWritesNothing() {
+    SessionCache sessions = new SessionCache(store, HALF_AN_HOUR, clock);
+    sessions.open("token", "ada");
+    long commits = store.stats().commits();
+
+    clock.advance(HALF_AN_HOUR.dividedBy(2));
+    assertEquals(Optional.of("ada"), sessions.user("token"));
+    assertEquals(commits, store.stats().commits());
+    clock.advance(Duration.ofMillis(1));
+    assertEquals(Optional.of("ada"), sessions.user("token"));
+    assertEquals(commits + 1, store.stats().commits());
+  }
+
+  @Test
   void sessionsSurviveARestartAndEndWhenClosed() {
-    new SessionCache(store, HALF_AN_HOUR).open("token", "ada");
+    new SessionCache(store, HALF_AN_HOUR, clock).open("token", "ada");
     store.close();
     open();
-    SessionCache sessions = new SessionCache(store, HALF_AN_HOUR);
+    SessionCache sessions = new SessionCache(store, HALF_AN_HOUR, clock);
 
     assertEquals(Optional.of("ada"), sessions.user("token"));
     sessions.close("token");
@@ -63,7 +79,7 @@ final class SessionCacheTest {
 
   @Test
   void noVisitIsLostBetweenThreads() throws InterruptedException {
-    SessionCache sessions = new SessionCache(store, HALF_AN_HOUR);
+    SessionCache sessions = new SessionCache(store, HALF_AN_HOUR, clock);
     List<Thread> threads = new ArrayList<>();
     for (int i = 0; i < 4; i++) {
       Thread thread =
