@@ -18,8 +18,8 @@ public final class PrometheusScrape {
 
   public static void main(String[] arguments) {
     Path directory = Path.of(arguments.length > 0 ? arguments[0] : "metrics-data");
-    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     try (KvStore store = KvStore.open(directory)) {
+      PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
       KvMetrics.bindTo(store, registry, Tags.of("store", "orders"));
       for (int i = 0; i < 3; i++) {
         store.put(("order/" + i).getBytes(UTF_8), "tea".getBytes(UTF_8));
