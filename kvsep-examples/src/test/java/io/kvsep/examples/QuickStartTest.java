@@ -30,7 +30,7 @@ final class QuickStartTest {
   @Test
   void theReadmeShowsExactlyThisProgram() throws IOException {
     Path project = Path.of("").toAbsolutePath();
-    while (project != null && !Files.exists(project.resolve("README.md"))) {
+    while (project != null && !Files.isDirectory(project.resolve("kvsep-core"))) {
       project = project.getParent();
     }
     assertNotNull(project);
