@@ -10,6 +10,7 @@ import java.nio.file.AccessDeniedException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -17,6 +18,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
  * The program: runs a command, and reports a failure as one line on standard error and an exit
@@ -100,6 +102,9 @@ public final class Kvsep {
     line.getSubcommands()
         .values()
         .forEach(command -> command.addMixin("common", new CommonOptions()));
+    // Has its own --help.
+    line.addSubcommand(new CommandLine.HelpCommand());
+    line.getSubcommands().get("help").getCommandSpec().usageMessage().hidden(true);
     // A key may begin with @ without naming an argument file.
     line.setExpandAtFiles(false);
     line.setCaseInsensitiveEnumValuesAllowed(true);
@@ -114,7 +119,33 @@ public final class Kvsep {
   }
 
   private static int misuse(Streams streams, ParameterException failure) {
-    return misuse(streams, String.valueOf(failure.getMessage()), failure.getCommandLine());
+    return misuse(streams, misuseReason(failure), failure.getCommandLine());
+  }
+
+  private static String misuseReason(ParameterException failure) {
+    String message = String.valueOf(failure.getMessage());
+    CommandLine command = failure.getCommandLine();
+    List<String> similar = List.of();
+    if (failure instanceof UnmatchedArgumentException unmatched) {
+      String word = unmatched.getUnmatched().get(0);
+      if (unmatched.isUnknownOption()) {
+        similar = unmatched.getSuggestions();
+      } else if (!command.getSubcommands().isEmpty()) {
+        message = "no such command: " + word;
+        similar = SimilarWords.of(word, visibleCommands(command));
+      }
+    }
+    return similar.isEmpty()
+        ? message
+        : message + ", did you mean " + String.join(" or ", similar) + "?";
+  }
+
+  private static List<String> visibleCommands(CommandLine line) {
+    return line.getSubcommands().values().stream()
+        .map(CommandLine::getCommandSpec)
+        .filter(spec -> !spec.usageMessage().hidden())
+        .map(CommandSpec::name)
+        .toList();
   }
 
   private static int misuse(Streams streams, String message, CommandLine command) {

@@ -119,6 +119,28 @@ final class KvsepTest {
   }
 
   @Test
+  void aMistypedCommandOrOptionIsAnsweredWithASimilarOne() {
+    String command = CommandRun.of("scann").failsWith(2);
+    assertEquals("no such command: scann, did you mean scan? (see kvsep --help)", command);
+    String option = CommandRun.of("scan", "--jsno").failsWith(2);
+    assertEquals("Unknown option: '--jsno', did you mean --json? (see kvsep scan --help)", option);
+    assertEquals(List.of("get"), SimilarWords.of("gte", COMMANDS));
+    assertEquals(List.of("put"), SimilarWords.of("puut", COMMANDS));
+    assertEquals(List.of(), SimilarWords.of("ls", COMMANDS));
+    assertEquals("no such command: xyz (see kvsep --help)", CommandRun.of("xyz").failsWith(2));
+  }
+
+  @Test
+  void helpIsACommandToo() {
+    assertEquals(
+        CommandRun.of("--help").succeeds().text(), CommandRun.of("help").succeeds().text());
+    assertEquals(
+        CommandRun.of("scan", "--help").succeeds().text(),
+        CommandRun.of("help", "scan").succeeds().text());
+    CommandRun.of("help", "scann").failsWith(2);
+  }
+
+  @Test
   void whatAStoreWarnsOfIsOneLine() {
     ByteArrayOutputStream errors = new ByteArrayOutputStream();
     WarningLines lines =
