@@ -40,9 +40,6 @@ import picocli.CommandLine.Parameters;
       "kvsep import --from leveldb --class-path leveldb-0.12-uber.jar OLD --dir NEW"
     })
 final class ImportCommand implements Callable<Integer> {
-  /** Most bad lines that are printed; further ones are only counted. */
-  private static final int TOLD_MAX = 20;
-
   private static final int BUFFER_BYTES = 1 << 16;
 
   private enum Format {
@@ -192,10 +189,7 @@ final class ImportCommand implements Callable<Integer> {
     if (strict) {
       throw CommandFailure.failed(bad.where() + ": " + bad.why() + "; nothing was imported");
     }
-    skipped.add(bad.where(), bad.why());
-    if (skipped.count() <= TOLD_MAX) {
-      streams.errors().println(Kvsep.line(bad.where() + ": " + bad.why()));
-    }
+    skipped.addAndTell(bad.where(), bad.why(), streams);
   }
 
   /** The valid entries of a file; reports the others. */

@@ -3,6 +3,7 @@ package io.kvsep.server.cli;
 import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
+import io.kvsep.error.CorruptionException;
 import io.kvsep.server.json.ByteText;
 import io.kvsep.server.json.EntryLine;
 import java.io.IOException;
@@ -18,9 +19,10 @@ import picocli.CommandLine.Option;
     description = "List entries in key order: key, tab, value.",
     footer = {
       "",
-      "Keys that are not UTF-8, hold control characters or begin with 0x are shown as 0x and",
-      "hexadecimal digits. Values are text with escapes such as \\n, or 0x and digits; long ones",
-      "are cut. --json shows them whole, in base64."
+      "Keys that are not UTF-8, hold control characters or begin with 0x are shown as",
+      "0x and hexadecimal digits. Values are text with escapes such as \\n, or 0x and",
+      "digits; long ones are cut. --json shows them whole, in base64. An entry whose",
+      "value is damaged is told of and left out, which makes the exit code 1."
     })
 final class ScanCommand implements Callable<Integer> {
   /** Most bytes of a value that a line shows without --json. */
@@ -66,12 +68,22 @@ final class ScanCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     ScanOptions options = options();
+    Skipped damaged = new Skipped();
     try (KvStore open = store.openToRead();
         KvCursor cursor = keyspace.reader(open).cursor(options)) {
       while (cursor.next()) {
-        streams.output().line(json ? EntryLine.whole(cursor, !keysOnly) : line(cursor));
+        String line;
+        try {
+          line = json ? EntryLine.whole(cursor, !keysOnly) : line(cursor);
+        } catch (CorruptionException e) {
+          // The other entries are sound.
+          damaged.addAndTell(ByteText.show(cursor.key()), Kvsep.reason(e), streams);
+          continue;
+        }
+        streams.output().line(line);
       }
     }
+    damaged.requireNone("value", "read");
     return Kvsep.DONE;
   }
 

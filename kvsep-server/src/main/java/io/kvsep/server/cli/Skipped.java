@@ -4,6 +4,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Counts skipped items and remembers the first with its reason. */
 final class Skipped {
+  /** Most skipped items that get a line of their own; further ones are only counted. */
+  private static final int TOLD_MAX = 20;
+
   private long count;
   private @Nullable String first;
 
@@ -11,6 +14,14 @@ final class Skipped {
     count++;
     if (first == null) {
       first = what + ": " + why;
+    }
+  }
+
+  /** As {@link #add}, with a line on standard error. */
+  void addAndTell(String what, String why, Streams streams) {
+    add(what, why);
+    if (count <= TOLD_MAX) {
+      streams.warn(what + ": " + why);
     }
   }
 

@@ -23,6 +23,9 @@ record Streams(
   /** Names standard input or output in place of a file. */
   static final String STANDARD = "-";
 
+  /** Most columns that a progress line uses. */
+  private static final int DRAWN_COLUMNS_MAX = 79;
+
   static Streams ofProcess() {
     OutputStream output =
         new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16);
@@ -36,6 +39,18 @@ record Streams(
         new StandardOutput(output),
         new PrintStream(errors, true, StandardCharsets.UTF_8),
         false);
+  }
+
+  /**
+   * Prints a line on standard error. On a terminal it overwrites the progress line, which is then
+   * redrawn below.
+   */
+  void warn(String message) {
+    String line = Kvsep.line(message);
+    errors.println(
+        errorsAreTerminal
+            ? "\r" + line + " ".repeat(Math.max(0, DRAWN_COLUMNS_MAX - line.length()))
+            : line);
   }
 
   /**

@@ -11,9 +11,6 @@ final class WarningLines extends Handler {
   /** A strong reference: without one the logger is collected together with its handlers. */
   private static final Logger STORE = Logger.getLogger("io.kvsep");
 
-  /** Most columns that a progress line uses. */
-  private static final int DRAWN_COLUMNS_MAX = 79;
-
   private final Streams streams;
 
   WarningLines(Streams streams) {
@@ -30,14 +27,8 @@ final class WarningLines extends Handler {
   @Override
   public void publish(LogRecord record) {
     if (isLoggable(record)) {
-      String line = Kvsep.line(Objects.requireNonNullElse(record.getMessage(), ""));
-      streams.errors().println(streams.errorsAreTerminal() ? overDrawn(line) : line);
+      streams.warn(Objects.requireNonNullElse(record.getMessage(), ""));
     }
-  }
-
-  /** Overwrites the progress line, which is then redrawn below. */
-  private static String overDrawn(String line) {
-    return "\r" + line + " ".repeat(Math.max(0, DRAWN_COLUMNS_MAX - line.length()));
   }
 
   @Override

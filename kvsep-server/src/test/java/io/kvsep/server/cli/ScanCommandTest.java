@@ -8,12 +8,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
 import io.kvsep.server.json.JsonText;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -112,6 +117,38 @@ final class ScanCommandTest {
 
     assertEquals(1000L, line.get("valueLength"));
     assertFalse(line.containsKey("value"));
+  }
+
+  @Test
+  void aDamagedValueIsToldOfAndTheOthersAreListed(@TempDir Path other) throws IOException {
+    try (KvStore open = KvStore.open(other)) {
+      Random random = new Random(3);
+      for (String key : List.of("a", "b", "c")) {
+        byte[] value = new byte[100_000];
+        random.nextBytes(value);
+        open.put(key.getBytes(UTF_8), value);
+      }
+    }
+    Path log;
+    try (Stream<Path> files = Files.list(other)) {
+      log = files.max(Comparator.comparingLong(f -> f.toFile().length())).orElseThrow();
+    }
+    byte[] content = Files.readAllBytes(log);
+    content[150_000] ^= 1;
+    Files.write(log, content);
+
+    for (String form : List.of("--reverse", "--json")) {
+      CommandRun run = CommandRun.of("scan", form, "--dir", other.toString());
+      assertEquals(1, run.code());
+      assertEquals(2, run.lines().size(), run.text());
+      assertFalse(run.text().contains("b\t"), run.text());
+      List<String> told = run.errors().lines().toList();
+      assertEquals(2, told.size(), run.errors());
+      assertTrue(told.get(0).startsWith("kvsep: b: " + log.getFileName() + " at offset "));
+      assertTrue(told.get(1).startsWith("kvsep: 1 value was not read: b: "));
+    }
+    CommandRun keys = CommandRun.of("scan", "--keys-only", "--dir", other.toString()).succeeds();
+    assertEquals(List.of("a", "b", "c"), keys.lines());
   }
 
   @Test

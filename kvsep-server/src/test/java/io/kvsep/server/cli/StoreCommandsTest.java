@@ -333,7 +333,7 @@ final class StoreCommandsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"get key0", "scan", "export"})
+  @ValueSource(strings = {"get key0", "export"})
   void damageIsReportedWithFileAndOffset(String line) throws IOException {
     Path store = folder.resolve("store");
     try (KvStore open = KvStore.open(store)) {
