@@ -77,7 +77,7 @@ final class BackupCommand implements Callable<Integer> {
 
   private long write(KvStore open, OutputStream output) {
     StoreStats stats = open.stats();
-    long planned = since > 0 ? 0 : stats.logLiveBytes() + stats.tableBytes();
+    long planned = since > 0 ? ProgressBar.UNKNOWN : stats.logLiveBytes() + stats.tableBytes();
     try (ProgressBar bar = new ProgressBar(streams, "backup", planned)) {
       return open.backup(
           new FilterOutputStream(output) {

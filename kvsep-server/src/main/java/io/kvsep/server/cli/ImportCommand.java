@@ -98,7 +98,7 @@ final class ImportCommand implements Callable<Integer> {
     }
     long start = System.nanoTime();
     if (file.equals(Streams.STANDARD)) {
-      load(streams.input(), 0, given, start);
+      load(streams.input(), ProgressBar.UNKNOWN, given, start);
     } else {
       // Opened first, so that a missing file creates no store.
       try (InputStream input = Files.newInputStream(Path.of(file))) {

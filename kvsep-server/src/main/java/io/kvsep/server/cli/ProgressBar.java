@@ -3,35 +3,61 @@ package io.kvsep.server.cli;
 import java.util.Locale;
 
 /**
- * Shows the progress of long work on a terminal line: percent, rate and remaining time. Redrawn at
- * most ten times a second, and wiped on close. Does nothing if standard error is not a terminal.
+ * Shows the progress of long work on a terminal line: percent, rate and remaining time, or amount,
+ * rate and time if the total is unknown. Redrawn at most ten times a second, and wiped on close.
+ * Does nothing if standard error is not a terminal.
  */
 final class ProgressBar implements AutoCloseable {
   private static final long REDRAW_NANOS = 100_000_000;
   private static final int CELLS = 24;
 
+  /** Total of work whose amount is unknown. */
+  static final long UNKNOWN = 0;
+
+  /** What is counted. */
+  enum Unit {
+    BYTES,
+    ENTRIES;
+
+    private String amount(long done) {
+      return this == BYTES ? Amounts.bytes(done) : Amounts.count(done);
+    }
+
+    private String rate(long done, long nanos) {
+      return this == BYTES
+          ? String.format(Locale.ROOT, "%.1f MB/s", Amounts.megabytesPerSecond(done, nanos))
+          : Amounts.count(nanos <= 0 ? 0 : (long) (done / Amounts.seconds(nanos))) + "/s";
+    }
+  }
+
   private final Streams streams;
   private final String label;
-  private final long totalBytes;
+  private final long total;
+  private final Unit unit;
   private final TerminalLine line;
   private final long startNanos = System.nanoTime();
-  private long doneBytes;
+  private long done;
   private long drawnNanos = startNanos;
 
   ProgressBar(Streams streams, String label, long totalBytes) {
+    this(streams, label, totalBytes, Unit.BYTES);
+  }
+
+  ProgressBar(Streams streams, String label, long total, Unit unit) {
     this.streams = streams;
     this.label = label;
-    this.totalBytes = totalBytes;
+    this.total = total;
+    this.unit = unit;
     this.line = new TerminalLine(streams.errors());
   }
 
-  void advance(long bytes) {
-    doneBytes += bytes;
+  void advance(long amount) {
+    done += amount;
     if (streams.errorsAreTerminal()) {
       long now = System.nanoTime();
       if (now - drawnNanos >= REDRAW_NANOS) {
         drawnNanos = now;
-        line.draw(line(label, doneBytes, totalBytes, now - startNanos));
+        line.draw(line(label, done, total, unit, now - startNanos));
       }
     }
   }
@@ -42,18 +68,29 @@ final class ProgressBar implements AutoCloseable {
   }
 
   /** The work may turn out longer than planned: the bar then stays full. */
-  static String line(String label, long doneBytes, long totalBytes, long nanos) {
-    double share = totalBytes <= 0 ? 1 : Math.min(1.0, doneBytes / (double) totalBytes);
+  static String line(String label, long done, long total, Unit unit, long nanos) {
+    if (total <= UNKNOWN) {
+      long seconds = (long) Amounts.seconds(nanos);
+      return String.format(
+          Locale.ROOT,
+          "%-9s %s  %s  %d:%02d",
+          label,
+          unit.amount(done),
+          unit.rate(done, nanos),
+          seconds / 60,
+          seconds % 60);
+    }
+    double share = Math.min(1.0, done / (double) total);
     int filled = (int) (share * CELLS);
     long leftSeconds = share <= 0 ? 0 : (long) (Amounts.seconds(nanos) * (1 - share) / share);
     return String.format(
         Locale.ROOT,
-        "%-9s [%s%s] %3d%%  %.1f MB/s  ETA %d:%02d",
+        "%-9s [%s%s] %3d%%  %s  ETA %d:%02d",
         label,
         "#".repeat(filled),
         ".".repeat(CELLS - filled),
         (int) (share * 100),
-        Amounts.megabytesPerSecond(doneBytes, nanos),
+        unit.rate(done, nanos),
         leftSeconds / 60,
         leftSeconds % 60);
   }

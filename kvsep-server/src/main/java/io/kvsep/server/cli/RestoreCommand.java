@@ -46,7 +46,7 @@ final class RestoreCommand implements Callable<Integer> {
     long start = System.nanoTime();
     long sequence;
     if (file.equals(Streams.STANDARD)) {
-      sequence = restore(streams.input(), 0);
+      sequence = restore(streams.input(), ProgressBar.UNKNOWN);
     } else {
       // Opened first, so that a missing file creates no store.
       try (InputStream input = Files.newInputStream(Path.of(file))) {

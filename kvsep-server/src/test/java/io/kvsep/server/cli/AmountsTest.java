@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.time.Duration;
+import io.kvsep.server.cli.ProgressBar.Unit;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -66,12 +68,23 @@ final class AmountsTest {
   void theBarShowsShareRateAndTimeLeft() {
     assertEquals(
         "ingest    [############............]  50%  25.0 MB/s  ETA 1:00",
-        ProgressBar.line("ingest", 1_500_000_000, 3_000_000_000L, 60_000_000_000L));
+        ProgressBar.line("ingest", 1_500_000_000, 3_000_000_000L, Unit.BYTES, 60_000_000_000L));
     assertEquals(
         "ingest    [########################] 100%  1.0 MB/s  ETA 0:00",
-        ProgressBar.line("ingest", 2_000_000, 1_000_000, 2_000_000_000));
+        ProgressBar.line("ingest", 2_000_000, 1_000_000, Unit.BYTES, 2_000_000_000));
     assertEquals(
         "ingest    [........................]   0%  0.0 MB/s  ETA 0:00",
-        ProgressBar.line("ingest", 0, 1_000_000, 0));
+        ProgressBar.line("ingest", 0, 1_000_000, Unit.BYTES, 0));
+  }
+
+  @Test
+  void progressOfWorkWithoutATotalHasAmountAndRate() {
+    assertEquals(
+        "import    1.5 GB  25.0 MB/s  1:00",
+        ProgressBar.line(
+            "import", 1_500_000_000, ProgressBar.UNKNOWN, Unit.BYTES, 60_000_000_000L));
+    assertEquals(
+        "count     [############............]  50%  5,000/s  ETA 0:02",
+        ProgressBar.line("count", 10_000, 20_000, Unit.ENTRIES, 2_000_000_000L));
   }
 }
