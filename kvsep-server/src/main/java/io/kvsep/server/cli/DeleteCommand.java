@@ -65,13 +65,10 @@ final class DeleteCommand implements Callable<Integer> {
   }
 
   private static void deletePrefix(KvWriter writer, byte[] prefix) {
-    for (int i = prefix.length - 1; i >= 0; i--) {
-      if (prefix[i] != (byte) 0xff) {
-        byte[] after = Arrays.copyOf(prefix, i + 1);
-        after[i]++;
-        writer.deleteRange(prefix, after);
-        return;
-      }
+    byte[] after = RangeOptions.firstKeyAfter(prefix);
+    if (after != null) {
+      writer.deleteRange(prefix, after);
+      return;
     }
     // The longest possible key; a range end one byte longer would be no valid key.
     byte[] last = new byte[EntryFile.KEY_BYTES_MAX];

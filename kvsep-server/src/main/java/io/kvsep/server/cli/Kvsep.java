@@ -85,6 +85,8 @@ public final class Kvsep {
     line.addSubcommand(new GetCommand(streams));
     line.addSubcommand(new DeleteCommand());
     line.addSubcommand(new ScanCommand(streams));
+    line.addSubcommand(new CountCommand(streams));
+    line.addSubcommand(new SizeCommand(streams));
     line.addSubcommand(new IngestCommand(streams));
     line.addSubcommand(new ExportCommand(streams));
     line.addSubcommand(new ImportCommand(streams));

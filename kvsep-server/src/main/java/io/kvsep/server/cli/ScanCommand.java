@@ -32,18 +32,7 @@ final class ScanCommand implements Callable<Integer> {
 
   @Mixin private final StoreOptions store = new StoreOptions();
   @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
-
-  @Option(names = "--prefix", paramLabel = "P", description = "Only keys that begin with P.")
-  private @Nullable String prefix;
-
-  @Option(names = "--from", paramLabel = "K", description = "Only keys from K on.")
-  private @Nullable String from;
-
-  @Option(names = "--to", paramLabel = "K", description = "Only keys before K.")
-  private @Nullable String to;
-
-  @Option(names = "--key-hex", description = "P and K are hexadecimal digits.")
-  private boolean keyHex;
+  @Mixin private final RangeOptions range = new RangeOptions();
 
   @Option(names = "--reverse", description = "In descending order.")
   private boolean reverse;
@@ -88,13 +77,7 @@ final class ScanCommand implements Callable<Integer> {
   }
 
   private ScanOptions options() {
-    if (prefix != null && (from != null || to != null)) {
-      throw CommandFailure.misused("--prefix goes with neither --from nor --to");
-    }
-    ScanOptions options =
-        prefix != null
-            ? ScanOptions.prefix(KeyNotation.parse("--prefix", prefix, keyHex))
-            : ScanOptions.range(bound("--from", from), bound("--to", to));
+    ScanOptions options = range.range().scan();
     if (limit != null) {
       if (limit < 0) {
         throw CommandFailure.misused("--limit is negative: " + limit);
@@ -103,10 +86,6 @@ final class ScanCommand implements Callable<Integer> {
     }
     options = keysOnly ? options.keysOnly() : options;
     return reverse ? options.reverse() : options;
-  }
-
-  private byte @Nullable [] bound(String name, @Nullable String text) {
-    return text == null ? null : KeyNotation.parse(name, text, keyHex);
   }
 
   private String line(KvCursor cursor) {

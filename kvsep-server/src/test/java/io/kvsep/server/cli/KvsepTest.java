@@ -32,6 +32,8 @@ final class KvsepTest {
           "get",
           "delete",
           "scan",
+          "count",
+          "size",
           "ingest",
           "export",
           "import",

@@ -40,6 +40,8 @@ final class StoreCommandsTest {
           List.of("get", "key"),
           List.of("delete", "key"),
           List.of("scan"),
+          List.of("count"),
+          List.of("size"),
           List.of("export", "%s"),
           List.of("info"),
           List.of("compact"),
