@@ -34,6 +34,7 @@ final class KvsepTest {
           "scan",
           "count",
           "size",
+          "keyspaces",
           "ingest",
           "export",
           "import",

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** count and size. */
+/** count, size and keyspaces. */
 final class RangeCommandsTest {
   @TempDir Path store;
 
@@ -78,11 +78,26 @@ final class RangeCommandsTest {
   }
 
   @Test
+  void keyspacesAreListedWithWhatTheyHold() {
+    run("compact").succeeds();
+    List<String> lines = run("keyspaces").succeeds().lines();
+    assertEquals(3, lines.size());
+    assertTrue(lines.get(0).matches("keyspace +entries +size"), lines.get(0));
+    assertTrue(lines.get(1).matches("\\(default\\) +101 +\\S+ k?B"), lines.get(1));
+    assertTrue(lines.get(2).matches("users +1 +\\S+ B"), lines.get(2));
+    List<String> json = run("keyspaces", "--json").succeeds().lines();
+    assertEquals(2, json.size());
+    assertTrue(json.get(0).startsWith("{\"entriesEstimate\":101,\"bytesEstimate\":"), json.get(0));
+    assertTrue(json.get(1).startsWith("{\"keyspace\":\"users\",\"entriesEstimate\":1,"));
+  }
+
+  @Test
   void wrongRangesAndKeyspacesAreReported() {
     for (String command : List.of("count", "size")) {
       run(command, "--prefix", "a", "--to", "b").failsWith(2);
       run(command, "extra").failsWith(2);
       assertEquals("no such keyspace: none", run(command, "--keyspace", "none").failsWith(1));
     }
+    run("keyspaces", "extra").failsWith(2);
   }
 }

@@ -42,6 +42,7 @@ final class StoreCommandsTest {
           List.of("scan"),
           List.of("count"),
           List.of("size"),
+          List.of("keyspaces"),
           List.of("export", "%s"),
           List.of("info"),
           List.of("compact"),
