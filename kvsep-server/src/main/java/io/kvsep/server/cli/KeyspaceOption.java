@@ -1,8 +1,8 @@
 package io.kvsep.server.cli;
 
+import io.kvsep.KeyspaceView;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
-import io.kvsep.KvWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.Map;
@@ -25,12 +25,12 @@ final class KeyspaceOption {
   }
 
   /** Throws if the keyspace does not exist. */
-  KvWriter writer(KvStore store) {
+  KeyspaceView writer(KvStore store) {
     return name == null ? store : store.in(store.keyspace(existing(store, name)));
   }
 
   /** Creates the keyspace if it does not exist. */
-  KvWriter writerOrNew(KvStore store) {
+  KeyspaceView writerOrNew(KvStore store) {
     return name == null ? store : store.in(store.keyspace(name));
   }
 

@@ -192,6 +192,39 @@ final class EntryCommandsTest {
   }
 
   @Test
+  void incrementCountsAsTheLibraryDoes() {
+    assertEquals("1\n", run("increment", "n").succeeds().text());
+    assertEquals("-4\n", run("increment", "n", "--by", "-5").succeeds().text());
+    try (KvStore open = KvStore.open(Path.of(store))) {
+      assertEquals(-3, open.increment("n".getBytes(UTF_8), 1));
+    }
+    assertEquals("7\n", run("increment", "n", "--keyspace", "k", "--by", "7").succeeds().text());
+    run("put", "text", "41").succeeds();
+    assertEquals(
+        "no counter: the value of text has 2 bytes, not 8 (--text adds to decimal text)",
+        run("increment", "text").failsWith(1));
+    run("put", "max", "--value-hex", "7fffffffffffffff").succeeds();
+    assertEquals("the sum does not fit into 64 bits", run("increment", "max").failsWith(1));
+  }
+
+  @Test
+  void incrementOfTextKeepsTheTimeToLive() {
+    assertEquals("2\n", run("increment", "--text", "n", "--by", "2").succeeds().text());
+    assertEquals("2", run("get", "n").succeeds().text());
+    run("put", "n", "-1", "--ttl", "1h").succeeds();
+    assertEquals("0\n", run("increment", "--text", "n").succeeds().text());
+    assertTrue(run("scan", "--json", "--prefix", "n").text().contains("expiresAtMillis"));
+    run("put", "max", "9223372036854775807").succeeds();
+    run("increment", "--text", "max").failsWith(1);
+    for (String other : List.of("", "1.5", "007", "-0", "9223372036854775808", "x")) {
+      run("put", "other", other).succeeds();
+      assertEquals(
+          "the value of other is no decimal number of 64 bits",
+          run("increment", "--text", "other").failsWith(1));
+    }
+  }
+
+  @Test
   void deleteRemovesAndIsContentWhenThereIsNothing() {
     run("put", "key", "value").succeeds();
 
