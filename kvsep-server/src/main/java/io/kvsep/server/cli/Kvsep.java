@@ -85,6 +85,7 @@ public final class Kvsep {
     line.addSubcommand(new GetCommand(streams));
     line.addSubcommand(new DeleteCommand());
     line.addSubcommand(new IncrementCommand(streams));
+    line.addSubcommand(new CasCommand(streams));
     line.addSubcommand(new ScanCommand(streams));
     line.addSubcommand(new CountCommand(streams));
     line.addSubcommand(new SizeCommand(streams));

@@ -225,6 +225,25 @@ final class EntryCommandsTest {
   }
 
   @Test
+  void casSetsWhatIsAsExpectedAndNothingElse() throws IOException {
+    run("cas", "key", "one", "--absent").succeeds();
+    assertEquals("exists already: key", run("cas", "key", "two", "--absent").failsWith(1));
+    assertEquals(
+        "has another value: key", run("cas", "key", "two", "--expected", "no").failsWith(1));
+    assertEquals("no such key: other", run("cas", "other", "x", "--expected", "").failsWith(1));
+    assertEquals("one", run("get", "key").succeeds().text());
+    run("cas", "key", "two", "--expected", "one").succeeds();
+    run("cas", "key", "--value-hex", "ff", "--expected", "74776f", "--expected-hex").succeeds();
+    Path file = Files.writeString(folder.resolve("value"), "from a file");
+    run("cas", "key", "--value-file", "" + file, "--expected", "ff", "--expected-hex").succeeds();
+    assertEquals("from a file", run("get", "key").succeeds().text());
+    run("cas", "key", "x", "--absent", "--keyspace", "k").succeeds();
+    assertEquals(
+        "no such keyspace: none",
+        run("cas", "key", "y", "--expected", "x", "--keyspace", "none").failsWith(1));
+  }
+
+  @Test
   void deleteRemovesAndIsContentWhenThereIsNothing() {
     run("put", "key", "value").succeeds();
 

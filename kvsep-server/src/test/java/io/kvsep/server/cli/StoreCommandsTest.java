@@ -39,6 +39,7 @@ final class StoreCommandsTest {
       List.of(
           List.of("get", "key"),
           List.of("delete", "key"),
+          List.of("cas", "key", "new", "--expected", "old"),
           List.of("scan"),
           List.of("count"),
           List.of("size"),
