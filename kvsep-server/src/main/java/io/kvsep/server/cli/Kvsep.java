@@ -90,6 +90,7 @@ public final class Kvsep {
     line.addSubcommand(new CountCommand(streams));
     line.addSubcommand(new SizeCommand(streams));
     line.addSubcommand(new KeyspacesCommand(streams));
+    line.addSubcommand(new ChangesCommand(streams));
     line.addSubcommand(new IngestCommand(streams));
     line.addSubcommand(new ExportCommand(streams));
     line.addSubcommand(new ImportCommand(streams));

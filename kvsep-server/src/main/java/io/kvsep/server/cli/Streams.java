@@ -12,13 +12,20 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
+import java.util.function.Consumer;
 
 /**
  * Input and output of a command. Output is raw bytes, and text is UTF-8 on every platform, so
  * values are written exactly as stored.
+ *
+ * @param stopSignals takes what runs, on a separate thread, when the user asks the command to stop
  */
 record Streams(
-    InputStream input, StandardOutput output, PrintStream errors, boolean errorsAreTerminal) {
+    InputStream input,
+    StandardOutput output,
+    PrintStream errors,
+    boolean errorsAreTerminal,
+    Consumer<Runnable> stopSignals) {
 
   /** Names standard input or output in place of a file. */
   static final String STANDARD = "-";
@@ -30,7 +37,11 @@ record Streams(
     OutputStream output =
         new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16);
     return new Streams(
-        System.in, new StandardOutput(output), System.err, standardErrorIsTerminal());
+        System.in,
+        new StandardOutput(output),
+        System.err,
+        standardErrorIsTerminal(),
+        StopSignals::handle);
   }
 
   static Streams of(InputStream input, OutputStream output, OutputStream errors) {
@@ -38,7 +49,8 @@ record Streams(
         input,
         new StandardOutput(output),
         new PrintStream(errors, true, StandardCharsets.UTF_8),
-        false);
+        false,
+        stop -> {});
   }
 
   /**

@@ -36,7 +36,11 @@ record CommandRun(int code, byte[] output, String errors) {
 
   static Streams onTerminal(Streams streams) {
     return new Streams(
-        streams.input(), streams.output(), streams.errors(), /* errorsAreTerminal= */ true);
+        streams.input(),
+        streams.output(),
+        streams.errors(),
+        /* errorsAreTerminal= */ true,
+        streams.stopSignals());
   }
 
   String text() {

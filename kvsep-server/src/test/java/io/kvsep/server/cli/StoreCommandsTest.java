@@ -44,6 +44,7 @@ final class StoreCommandsTest {
           List.of("count"),
           List.of("size"),
           List.of("keyspaces"),
+          List.of("changes"),
           List.of("export", "%s"),
           List.of("info"),
           List.of("compact"),

@@ -1,0 +1,131 @@
+package io.kvsep.server.cli;
+
+import io.kvsep.Change;
+import io.kvsep.ChangeFeed;
+import io.kvsep.KvOptions;
+import io.kvsep.KvStore;
+import io.kvsep.error.ChangesLostException;
+import io.kvsep.server.json.ChangeLine;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+@Command(
+    name = "changes",
+    description = "Print the changes that the log has, in commit order: one JSON object per line.",
+    footer = {
+      "",
+      "A line has sequence, kind (put, delete or deleteRange), keyspaceId, keyspace if it has a name,",
+      "more (the next one was committed together with this one), key or from and to, valueLength,",
+      "value in base64, expiresAtMillis. A store is open in one process at a time: the changes that",
+      "kvsep serve makes are at /v1/changes there."
+    })
+final class ChangesCommand implements Callable<Integer> {
+  private static final Duration WAIT = Duration.ofMillis(200);
+
+  private final Streams streams;
+  private final AtomicBoolean stopped = new AtomicBoolean();
+
+  @Mixin private final StoreOptions store = new StoreOptions();
+
+  @Option(
+      names = "--after",
+      paramLabel = "N",
+      description =
+          "Begin behind sequence number N: of a change, a backup or a snapshot (default: with the"
+              + " first change that the log still has).")
+  private @Nullable Long after;
+
+  @Option(names = "--follow", description = "Then wait for more, until interrupted.")
+  private boolean follow;
+
+  @Option(names = "--max", paramLabel = "N", description = "End after N changes.")
+  private @Nullable Long max;
+
+  @Option(
+      names = "--until",
+      paramLabel = "N",
+      description = "End behind the change with sequence number N.")
+  private @Nullable Long until;
+
+  @Option(names = "--keys-only", description = "Without values, only their lengths.")
+  private boolean keysOnly;
+
+  ChangesCommand(Streams streams) {
+    this.streams = streams;
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    requireNotNegative("--after", after);
+    requireNotNegative("--max", max);
+    requireNotNegative("--until", until);
+    // Opening the store must not remove what is to be printed.
+    KvOptions.Builder options = KvOptions.builder().changeRetentionBytes(1L << 50);
+    try (KvStore open = store.openExisting(options);
+        ChangeFeed feed = feed(open)) {
+      if (follow) {
+        streams.stopSignals().accept(() -> stopped.set(true));
+      }
+      print(feed);
+    }
+    return Kvsep.DONE;
+  }
+
+  private static void requireNotNegative(String name, @Nullable Long number) {
+    if (number != null && number < 0) {
+      throw CommandFailure.misused(name + " is negative: " + number);
+    }
+  }
+
+  private ChangeFeed feed(KvStore open) {
+    try {
+      return open.changes(after == null ? 0 : after);
+    } catch (ChangesLostException e) {
+      if (after != null) {
+        throw e;
+      }
+      streams.warn("the log no longer has the changes up to number " + e.lostSequence());
+      return open.changes(e.lostSequence());
+    } catch (IllegalArgumentException e) {
+      throw CommandFailure.failed("--after: " + e.getMessage(), e);
+    }
+  }
+
+  private void print(ChangeFeed feed) throws IOException {
+    long last = until == null ? Long.MAX_VALUE : until;
+    long left = max == null ? Long.MAX_VALUE : max;
+    long sequence = 0;
+    while (left > 0 && sequence < last && !stopped.get()) {
+      Change change = feed.poll();
+      if (change == null && follow) {
+        streams.output().flush();
+        change = feed.poll(WAIT);
+      } else if (change == null) {
+        return;
+      }
+      if (change != null) {
+        sequence = change.sequence();
+        if (sequence <= last) {
+          streams.output().line(line(change));
+          left--;
+        }
+      }
+    }
+  }
+
+  private String line(Change change) {
+    boolean more = !change.endsCommit();
+    return change.kind() == Change.Kind.PUT && !keysOnly
+        ? ChangeLine.upToValue(change, more)
+            + Base64.getEncoder().encodeToString(change.value())
+            + ChangeLine.END
+        : ChangeLine.withoutValue(change, more);
+  }
+}
