@@ -29,9 +29,10 @@ import picocli.CommandLine.Parameters;
     description = "Load the entries in FILE at once: all are there at the end, or none.",
     footer = {
       "",
-      "Formats: csv, two columns in UTF-8, key and value; jsonl, an object in each line with key",
-      "or keyHex, and value (text) or valueBase64, or as scan --json writes it; binary, for each",
-      "entry the lengths of key and value as four bytes, the highest first, then both.",
+      "Formats: csv, two columns in UTF-8, key and value, or any columns with --key-column; jsonl,",
+      "an object in each line with key or keyHex, and value (text) or valueBase64, or as scan --json",
+      "writes it; binary, for each entry the lengths of key and value as four bytes, the highest",
+      "first, then both.",
       "Lines that do not hold are told of and left out, which makes the exit code 1; with --strict",
       "nothing is loaded then. With - for FILE the entries come from standard input. Fastest with",
       "ascending keys. Creates the store when there is none.",
@@ -73,6 +74,20 @@ final class ImportCommand implements Callable<Integer> {
   @Option(names = "--header", description = "The first record of csv names the columns.")
   private boolean header;
 
+  @Option(
+      names = "--key-column",
+      paramLabel = "NAME",
+      description = "The first record of csv names any columns; keys are in the column NAME.")
+  private @Nullable String keyColumn;
+
+  @Option(
+      names = "--value",
+      paramLabel = "FORM",
+      description =
+          "What the other columns become: json, an object of text (default), or columns, a record"
+              + " of csv; needs --key-column.")
+  private CsvTable.@Nullable Form form;
+
   @Option(names = "--strict", description = "Load nothing when a line does not hold.")
   private boolean strict;
 
@@ -93,8 +108,14 @@ final class ImportCommand implements Callable<Integer> {
       return Kvsep.DONE;
     }
     Format given = format == null ? byName() : format;
-    if (given == Format.CSV && !CsvEntries.maySeparate(separator)) {
+    if (given == Format.CSV && !CsvRecords.maySeparate(separator)) {
       throw CommandFailure.misused("--separator: not a quotation mark and not the end of a line");
+    }
+    if (form != null && keyColumn == null) {
+      throw CommandFailure.misused("--value needs --key-column");
+    }
+    if (given != Format.CSV && keyColumn != null) {
+      throw CommandFailure.misused("--key-column is for csv");
     }
     long start = System.nanoTime();
     if (file.equals(Streams.STANDARD)) {
@@ -126,17 +147,13 @@ final class ImportCommand implements Callable<Integer> {
   private void load(InputStream input, long planned, Format given, long start) throws IOException {
     long count;
     long bytes;
-    try (KvStore open = store.openOrCreate(KvOptions.builder());
-        ProgressBar bar = new ProgressBar(streams, "import", planned)) {
+    try (ProgressBar bar = new ProgressBar(streams, "import", planned)) {
       CountedInput counter = new CountedInput(input, bar);
-      BufferedInputStream buffered = new BufferedInputStream(counter, BUFFER_BYTES);
-      EntryFile entries =
-          switch (given) {
-            case CSV -> new CsvEntries(buffered, separator, header);
-            case JSONL -> new JsonEntries(buffered);
-            case BINARY -> new BinaryEntries(buffered);
-          };
-      count = keyspace.bulkLoad(open, new Entries(entries, read -> {}));
+      // Reads a header, so that a wrong one creates no store.
+      EntryFile entries = entries(new BufferedInputStream(counter, BUFFER_BYTES), given);
+      try (KvStore open = store.openOrCreate(KvOptions.builder())) {
+        count = keyspace.bulkLoad(open, new Entries(entries, read -> {}));
+      }
       bytes = counter.bytes();
     } catch (UncheckedIOException e) {
       throw e.getCause();
@@ -144,8 +161,19 @@ final class ImportCommand implements Callable<Integer> {
     report(count, bytes, System.nanoTime() - start);
   }
 
+  private EntryFile entries(BufferedInputStream input, Format given) throws IOException {
+    return switch (given) {
+      case CSV ->
+          keyColumn == null
+              ? new CsvEntries(input, separator, header)
+              : new CsvTable(input, separator, keyColumn, form == null ? CsvTable.Form.JSON : form);
+      case JSONL -> new JsonEntries(input);
+      case BINARY -> new BinaryEntries(input);
+    };
+  }
+
   private void loadForeign(long start) throws IOException {
-    if (format != null || header) {
+    if (format != null || header || keyColumn != null || form != null) {
       throw CommandFailure.misused("--from needs no format");
     }
     Path directory = Path.of(file);

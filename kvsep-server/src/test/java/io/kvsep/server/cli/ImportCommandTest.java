@@ -90,6 +90,49 @@ final class ImportCommandTest {
   }
 
   @Test
+  void csvMayHaveAnyColumns() throws IOException {
+    String text = "name,id,note\nAda,7,\"a \"\"b\"\", c\"\nBob,8\nEve,,x\nZo\u00eb,9,\n";
+    Path csv = file("people.csv", text);
+    CommandRun run = run(csv, "--key-column", "id");
+    assertEquals(1, run.code());
+    List<String> told = run.errors().lines().toList();
+    assertEquals("kvsep: line 3: 3 columns are wanted, not 2", told.get(0));
+    assertEquals("kvsep: line 4: the key is empty", told.get(1));
+    assertEquals(3, told.size());
+    assertEquals(
+        Map.of(
+            "7",
+            "{\"name\":\"Ada\",\"note\":\"a \\\"b\\\", c\"}",
+            "9",
+            latin("{\"name\":\"Zo\u00eb\",\"note\":\"\"}")),
+        content());
+    run(csv, "--key-column", "id", "--value", "columns", "--keyspace", "columns");
+    assertEquals(
+        Map.of("7", "Ada,\"a \"\"b\"\", c\"", "9", latin("Zo\u00eb,")), content("columns"));
+    Path two = file("two.csv", "value;key\n\"a;b\";k\n");
+    run(two, "--key-column", "key", "--separator", ";", "--value", "columns", "--keyspace", "two")
+        .succeeds();
+    assertEquals(Map.of("k", "a;b"), content("two"));
+  }
+
+  @Test
+  void aTableWithoutTheColumnMakesNoStore() throws IOException {
+    Path csv = file("people.csv", "name,id\nAda,7\n");
+    assertEquals(
+        "--key-column: no column key in name, id", run(csv, "--key-column", "key").failsWith(1));
+    assertEquals(
+        "--key-column: no column key, the file is empty",
+        run(file("empty.csv", ""), "--key-column", "key").failsWith(1));
+    assertEquals(
+        "two columns have the name a",
+        run(file("twice.csv", "a,b,a\n"), "--key-column", "b").failsWith(1));
+    run(csv, "--value", "json").failsWith(2);
+    run(csv, "--key-column", "id", "--value", "xml").failsWith(2);
+    run(file("some.jsonl", "{}"), "--key-column", "id").failsWith(2);
+    assertFalse(Files.exists(store));
+  }
+
+  @Test
   void aByteOrderMarkIsNoPartOfTheFirstKey() throws IOException {
     run(file("some.csv", "\ufeffa,1\nb,2\n")).succeeds();
     run(file("quoted.csv", "\ufeff\"c\",3\n")).succeeds();
