@@ -1,5 +1,6 @@
 package io.kvsep.server.cli;
 
+import io.kvsep.ExpiringEntry;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.server.cli.EntryFile.BadEntryException;
@@ -33,6 +34,7 @@ import picocli.CommandLine.Parameters;
       "an object in each line with key or keyHex, and value (text) or valueBase64, or as scan --json",
       "writes it; binary, for each entry the lengths of key and value as four bytes, the highest",
       "first, then both.",
+      "With --ttl entries without an expiry of their own get one.",
       "Lines that do not hold are told of and left out, which makes the exit code 1; with --strict",
       "nothing is loaded then. With - for FILE the entries come from standard input. Fastest with",
       "ascending keys. Creates the store when there is none.",
@@ -53,6 +55,7 @@ final class ImportCommand implements Callable<Integer> {
 
   @Mixin private final StoreOptions store = new StoreOptions();
   @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
+  @Mixin private final TtlOption ttl = new TtlOption();
   @Mixin private final ForeignOptions foreign = new ForeignOptions();
 
   @Parameters(index = "0", paramLabel = "FILE", description = "Where the entries are.")
@@ -224,6 +227,7 @@ final class ImportCommand implements Callable<Integer> {
   private final class Entries implements Iterator<Map.Entry<byte[], byte[]>> {
     private final EntryFile entries;
     private final LongConsumer progress;
+    private final @Nullable Long expiresAtMillis = ttl.expiresAtMillis();
     private Map.@Nullable Entry<byte[], byte[]> next;
     private boolean ended;
     private long bytes;
@@ -261,7 +265,9 @@ final class ImportCommand implements Callable<Integer> {
       int read = entry.getKey().length + entry.getValue().length;
       bytes += read;
       progress.accept(read);
-      return entry;
+      return expiresAtMillis == null || entry instanceof ExpiringEntry
+          ? entry
+          : new ExpiringEntry(entry.getKey(), entry.getValue(), expiresAtMillis);
     }
   }
 }

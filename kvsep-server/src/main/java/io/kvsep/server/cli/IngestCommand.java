@@ -30,6 +30,8 @@ final class IngestCommand implements Callable<Integer> {
   private final Streams streams;
 
   @Mixin private final StoreOptions store = new StoreOptions();
+  @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
+  @Mixin private final TtlOption ttl = new TtlOption();
 
   @Parameters(index = "0", paramLabel = "FOLDER", description = "Where the files are.")
   private Path folder = Path.of("");
@@ -51,7 +53,8 @@ final class IngestCommand implements Callable<Integer> {
     Skipped skipped = new Skipped();
     try (KvStore open = store.openOrCreate(KvOptions.builder().durability(Durability.none()));
         ProgressBar bar = new ProgressBar(streams, "ingest", plannedBytes)) {
-      BatchedWriter writer = new BatchedWriter(open);
+      BatchedWriter writer =
+          new BatchedWriter(open, keyspace.keyspaceOrNew(open), ttl.timeToLive());
       new FolderWalk(folder, store.directory(), skipped)
           .run(file -> ingest(file, writer, bar, skipped));
       writer.flush();

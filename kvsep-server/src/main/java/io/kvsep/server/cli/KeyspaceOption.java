@@ -1,5 +1,6 @@
 package io.kvsep.server.cli;
 
+import io.kvsep.Keyspace;
 import io.kvsep.KeyspaceView;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
@@ -27,6 +28,11 @@ final class KeyspaceOption {
   /** Throws if the keyspace does not exist. */
   KeyspaceView writer(KvStore store) {
     return name == null ? store : store.in(store.keyspace(existing(store, name)));
+  }
+
+  /** Creates the keyspace if it does not exist; null for the store's own. */
+  @Nullable Keyspace keyspaceOrNew(KvStore store) {
+    return name == null ? null : store.keyspace(name);
   }
 
   /** Creates the keyspace if it does not exist. */

@@ -7,10 +7,8 @@ import io.kvsep.KvWriter;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Option;
 
 /** Sets one key; durable on success. Creates the store if it does not exist. */
 @Command(
@@ -23,13 +21,7 @@ final class PutCommand implements Callable<Integer> {
   @Mixin private final StoreOptions store = new StoreOptions();
   @Mixin private final EntryArguments entry = new EntryArguments();
   @Mixin private final KeyspaceOption keyspace = new KeyspaceOption();
-
-  @Option(
-      names = "--ttl",
-      paramLabel = "TIME",
-      converter = Amounts.TimeToLive.class,
-      description = "The entry expires after TIME: 10s, 5m, 2h, 1d or ISO-8601 such as PT90S.")
-  private @Nullable Duration timeToLive;
+  @Mixin private final TtlOption ttl = new TtlOption();
 
   PutCommand(Streams streams) {
     this.streams = streams;
@@ -39,6 +31,7 @@ final class PutCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     byte[] keyBytes = entry.key();
     byte[] valueBytes = entry.value(streams);
+    Duration timeToLive = ttl.timeToLive();
     try (KvStore open = store.openOrCreate(KvOptions.builder().durability(Durability.sync()))) {
       KvWriter writer = keyspace.writerOrNew(open);
       if (timeToLive == null) {

@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.kvsep.EntryInfo;
 import io.kvsep.KvStore;
+import io.kvsep.KvView;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -68,6 +70,22 @@ final class FolderCommandsTest {
       }
     }
     return content;
+  }
+
+  @Test
+  void filesGoIntoAKeyspaceAndExpire() throws IOException {
+    write(source.resolve("short"), "content".getBytes(UTF_8));
+    write(source.resolve("long"), new byte[3_000_000]);
+    run("ingest", source, "--keyspace", "files", "--ttl", "2h").succeeds();
+    try (KvStore open = KvStore.open(store)) {
+      assertEquals(List.of("files"), open.keyspaces());
+      KvView files = open.in(open.keyspace("files"));
+      for (String key : List.of("short", "long")) {
+        EntryInfo info = files.info(key.getBytes(UTF_8));
+        assertTrue(info != null && info.expiresAtMillis().isPresent(), key);
+      }
+      assertFalse(open.contains("short".getBytes(UTF_8)));
+    }
   }
 
   @Test

@@ -133,6 +133,28 @@ final class ImportCommandTest {
   }
 
   @Test
+  void entriesWithoutAnExpiryGetTheTimeToLive() throws IOException {
+    String text =
+        """
+        {"key":"a","value":"1"}
+        {"key":"b","value":"2","expiresAtMillis":99999999999999}
+        """;
+    long before = System.currentTimeMillis();
+    run(file("some.jsonl", text), "--ttl", "2h").succeeds();
+    long after = System.currentTimeMillis();
+    try (KvStore open = KvStore.open(store);
+        KvCursor cursor = open.cursor()) {
+      assertTrue(cursor.next());
+      long expiry = cursor.expiresAtMillis().orElseThrow();
+      assertTrue(before + 7_200_000 <= expiry && expiry <= after + 7_200_000);
+      assertTrue(cursor.next());
+      assertEquals(99999999999999L, cursor.expiresAtMillis().orElseThrow());
+    }
+    run(file("long.csv", "c,3\n"), "--ttl", "999999999999d").succeeds();
+    assertEquals("3", content().get("c"));
+  }
+
+  @Test
   void aByteOrderMarkIsNoPartOfTheFirstKey() throws IOException {
     run(file("some.csv", "\ufeffa,1\nb,2\n")).succeeds();
     run(file("quoted.csv", "\ufeff\"c\",3\n")).succeeds();
