@@ -6,6 +6,7 @@ import io.kvsep.KvReader;
 import io.kvsep.KvStore;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.ITypeConverter;
@@ -20,6 +21,25 @@ final class KeyspaceOption {
       converter = Name.class,
       description = "Work in the keyspace NAME instead of the store's own.")
   private @Nullable String name;
+
+  /** Every keyspace by name; that of the store itself comes first, under the empty name. */
+  static Map<String, KvReader> all(KvStore store) {
+    Map<String, KvReader> readers = new LinkedHashMap<>();
+    readers.put("", store);
+    for (String name : store.keyspaces()) {
+      readers.put(name, store.in(store.keyspace(name)));
+    }
+    return readers;
+  }
+
+  boolean isGiven() {
+    return name != null;
+  }
+
+  /** The name that was given; empty for the store's own keyspace. */
+  String name() {
+    return name == null ? "" : name;
+  }
 
   KvReader reader(KvStore store) {
     return name == null ? store : store.in(store.keyspace(existing(store, name)));

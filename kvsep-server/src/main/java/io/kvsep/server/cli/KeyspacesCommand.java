@@ -51,10 +51,7 @@ final class KeyspacesCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     List<Row> rows = new ArrayList<>();
     try (KvStore open = store.openToRead()) {
-      rows.add(Row.of("", open));
-      for (String name : open.keyspaces()) {
-        rows.add(Row.of(name, open.in(open.keyspace(name))));
-      }
+      KeyspaceOption.all(open).forEach((name, reader) -> rows.add(Row.of(name, reader)));
     }
     if (json) {
       for (Row row : rows) {

@@ -193,6 +193,35 @@ final class FolderCommandsTest {
   }
 
   @Test
+  void oneKeyspaceOrAllAreExported() throws IOException {
+    put("a", "own");
+    try (KvStore open = KvStore.open(store)) {
+      open.in(open.keyspace("users")).put("b/1".getBytes(UTF_8), "ada".getBytes(UTF_8));
+      open.in(open.keyspace("..")).put("c".getBytes(UTF_8), "out".getBytes(UTF_8));
+      open.in(open.keyspace("x/y")).put("d".getBytes(UTF_8), "slash".getBytes(UTF_8));
+    }
+    List<String> lines = run("export", target).succeeds().lines();
+    assertEquals("without 3 keyspaces: --all-keyspaces exports all", lines.get(1));
+    assertEquals(Map.of("a", "own"), content(target));
+    assertEquals(
+        1, run("export", folder.resolve("u"), "--keyspace", "users").succeeds().lines().size());
+    assertEquals(Map.of("b/1", "ada"), content(folder.resolve("u")));
+
+    CommandRun all = run("export", folder.resolve("all"), "--all-keyspaces");
+
+    assertTrue(all.failsWith(1).startsWith("2 keys were not exported, the first: "), all.errors());
+    assertEquals(Map.of("default/a", "own", "users/b/1", "ada"), content(folder.resolve("all")));
+    run("export", target, "--all-keyspaces", "--keyspace", "users").failsWith(2);
+    try (KvStore open = KvStore.open(store)) {
+      open.keyspace("default");
+    }
+    assertTrue(
+        run("export", folder.resolve("x"), "--all-keyspaces")
+            .failsWith(1)
+            .startsWith("a keyspace has the name default"));
+  }
+
+  @Test
   void onlyKeysWithThePrefixAreExported() throws IOException {
     put("a/1", "one");
     put("b/1", "two");
