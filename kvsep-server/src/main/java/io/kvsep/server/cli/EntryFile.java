@@ -48,4 +48,9 @@ interface EntryFile {
    * @throws IOException if reading cannot continue
    */
   Map.@Nullable Entry<byte[], byte[]> next() throws BadEntryException, IOException;
+
+  /** The keyspace that the last entry names; null if it names none. */
+  default @Nullable String keyspace() {
+    return null;
+  }
 }

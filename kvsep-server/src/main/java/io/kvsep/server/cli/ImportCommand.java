@@ -30,14 +30,16 @@ import picocli.CommandLine.Parameters;
     description = "Load the entries in FILE at once: all are there at the end, or none.",
     footer = {
       "",
-      "Formats: csv, two columns in UTF-8, key and value, or any columns with --key-column; jsonl,",
-      "an object in each line with key or keyHex, and value (text) or valueBase64, or as scan --json",
-      "writes it; binary, for each entry the lengths of key and value as four bytes, the highest",
-      "first, then both.",
-      "With --ttl entries without an expiry of their own get one.",
-      "Lines that do not hold are told of and left out, which makes the exit code 1; with --strict",
-      "nothing is loaded then. With - for FILE the entries come from standard input. Fastest with",
-      "ascending keys. Creates the store when there is none.",
+      "Formats: csv, two columns in UTF-8, key and value, or any columns with",
+      "--key-column; jsonl, an object in each line with key or keyHex, and value",
+      "(text) or valueBase64, or as scan --json writes it; binary, for each entry the",
+      "lengths of key and value as four bytes, the highest first, then both. Lines of",
+      "jsonl may name a keyspace, as dump writes them; each run of lines of one",
+      "keyspace is then loaded at once. With --ttl entries without an expiry of their",
+      "own get one. Lines that do not hold are told of and left out, which makes the",
+      "exit code 1; with --strict nothing is loaded then. With - for FILE the entries",
+      "come from standard input. Fastest with ascending keys. Creates the store when",
+      "there is none.",
       "",
       "With --from, FILE is the directory of a LevelDB or RocksDB database, which is not changed:",
       "kvsep import --from leveldb --class-path leveldb-0.12-uber.jar OLD --dir NEW"
@@ -98,6 +100,7 @@ final class ImportCommand implements Callable<Integer> {
   private boolean json;
 
   private final Skipped skipped = new Skipped();
+  private long loaded;
 
   ImportCommand(Streams streams) {
     this.streams = streams;
@@ -155,7 +158,7 @@ final class ImportCommand implements Callable<Integer> {
       // Reads a header, so that a wrong one creates no store.
       EntryFile entries = entries(new BufferedInputStream(counter, BUFFER_BYTES), given);
       try (KvStore open = store.openOrCreate(KvOptions.builder())) {
-        count = keyspace.bulkLoad(open, new Entries(entries, read -> {}));
+        count = load(open, new Entries(entries, read -> {}));
       }
       bytes = counter.bytes();
     } catch (UncheckedIOException e) {
@@ -189,11 +192,19 @@ final class ImportCommand implements Callable<Integer> {
         KvStore open = store.openOrCreate(KvOptions.builder());
         ProgressBar bar = new ProgressBar(streams, "import", ForeignOptions.bytes(directory))) {
       entries = new Entries(source, bar::advance);
-      count = keyspace.bulkLoad(open, entries);
+      count = load(open, entries);
     } catch (UncheckedIOException e) {
       throw e.getCause();
     }
     report(count, entries.bytes, System.nanoTime() - start);
+  }
+
+  private long load(KvStore open, Entries entries) {
+    do {
+      String own = entries.beginRun();
+      loaded += keyspace.bulkLoad(open, own, entries);
+    } while (!entries.ended);
+    return loaded;
   }
 
   private void report(long count, long bytes, long nanos) throws IOException {
@@ -218,17 +229,19 @@ final class ImportCommand implements Callable<Integer> {
 
   private void skip(BadEntryException bad) {
     if (strict) {
-      throw CommandFailure.failed(bad.where() + ": " + bad.why() + "; nothing was imported");
+      String before = loaded == 0 ? "nothing was" : Amounts.count(loaded) + " entries were";
+      throw CommandFailure.failed(bad.where() + ": " + bad.why() + "; " + before + " imported");
     }
     skipped.addAndTell(bad.where(), bad.why(), streams);
   }
 
-  /** The valid entries of a file; reports the others. */
+  /** The valid entries of a file, by runs of one keyspace; reports the others. */
   private final class Entries implements Iterator<Map.Entry<byte[], byte[]>> {
     private final EntryFile entries;
     private final LongConsumer progress;
     private final @Nullable Long expiresAtMillis = ttl.expiresAtMillis();
     private Map.@Nullable Entry<byte[], byte[]> next;
+    private @Nullable String keyspaceOfRun;
     private boolean ended;
     private long bytes;
 
@@ -240,8 +253,20 @@ final class ImportCommand implements Callable<Integer> {
       this.progress = progress;
     }
 
+    /** Begins the next run and returns its keyspace, null if its entries name none. */
+    @Nullable String beginRun() {
+      peek();
+      keyspaceOfRun = entries.keyspace();
+      return keyspaceOfRun;
+    }
+
     @Override
     public boolean hasNext() {
+      peek();
+      return !ended && Objects.equals(entries.keyspace(), keyspaceOfRun);
+    }
+
+    private void peek() {
       while (next == null && !ended) {
         try {
           next = entries.next();
@@ -252,7 +277,6 @@ final class ImportCommand implements Callable<Integer> {
           throw new UncheckedIOException(e);
         }
       }
-      return !ended;
     }
 
     @Override

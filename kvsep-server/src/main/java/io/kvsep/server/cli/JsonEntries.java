@@ -17,11 +17,13 @@ import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.TypeConversionException;
 
 /**
  * One JSON object per line. It has a {@code key} (text) or {@code keyHex}, and a {@code value}
  * (text) or {@code valueBase64}. With {@code valueLength}, as {@code scan --json} writes it, {@code
- * value} is base64 of that length. {@code expiresAtMillis} is optional. Empty lines are skipped.
+ * value} is base64 of that length. {@code expiresAtMillis} and {@code keyspace} are optional. Empty
+ * lines are skipped.
  */
 final class JsonEntries implements EntryFile {
   /** Enough for base64 of the longest value, or a key. */
@@ -35,9 +37,11 @@ final class JsonEntries implements EntryFile {
           .build();
   private final ByteArrayOutputStream line = new ByteArrayOutputStream();
   private long number;
+  private @Nullable String keyspace;
 
   /** Members of one line. */
   private static final class Fields {
+    private @Nullable String keyspace;
     private @Nullable String key;
     private @Nullable String keyHex;
     private @Nullable String value;
@@ -62,6 +66,11 @@ final class JsonEntries implements EntryFile {
       }
     }
     return null;
+  }
+
+  @Override
+  public @Nullable String keyspace() {
+    return keyspace;
   }
 
   private boolean nextLine() throws IOException {
@@ -107,6 +116,7 @@ final class JsonEntries implements EntryFile {
     if (expiry != null && expiry <= 0) {
       throw bad("\"expiresAtMillis\" must be positive, and is " + expiry);
     }
+    keyspace = fields.keyspace;
     return expiry == null ? Map.entry(key, value) : new ExpiringEntry(key, value, expiry);
   }
 
@@ -114,6 +124,7 @@ final class JsonEntries implements EntryFile {
     String name = parser.currentName();
     parser.nextToken();
     switch (name) {
+      case "keyspace" -> fields.keyspace = keyspace(text(parser, name));
       case "key" -> fields.key = text(parser, name);
       case "keyHex" -> fields.keyHex = text(parser, name);
       case "value" -> fields.value = text(parser, name);
@@ -121,6 +132,14 @@ final class JsonEntries implements EntryFile {
       case "valueLength" -> fields.valueLength = whole(parser, name);
       case "expiresAtMillis" -> fields.expiresAtMillis = whole(parser, name);
       default -> throw bad("nothing is known of \"" + name + "\"");
+    }
+  }
+
+  private String keyspace(String name) throws BadEntryException {
+    try {
+      return new KeyspaceOption.Name().convert(name);
+    } catch (TypeConversionException e) {
+      throw bad(String.valueOf(e.getMessage()));
     }
   }
 

@@ -60,9 +60,17 @@ final class KeyspaceOption {
     return name == null ? store : store.in(store.keyspace(name));
   }
 
-  /** Creates the keyspace if it does not exist. */
-  long bulkLoad(KvStore store, Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
-    return name == null ? store.bulkLoad(entries) : store.bulkLoad(store.keyspace(name), entries);
+  /**
+   * Creates the keyspace if it does not exist.
+   *
+   * @param own name of the keyspace that the entries bring, null for that of the option
+   */
+  long bulkLoad(
+      KvStore store, @Nullable String own, Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
+    String target = own == null ? name : own;
+    return target == null
+        ? store.bulkLoad(entries)
+        : store.bulkLoad(store.keyspace(target), entries);
   }
 
   private static String existing(KvStore store, String name) {

@@ -93,6 +93,7 @@ public final class Kvsep {
     line.addSubcommand(new ChangesCommand(streams));
     line.addSubcommand(new IngestCommand(streams));
     line.addSubcommand(new ExportCommand(streams));
+    line.addSubcommand(new DumpCommand(streams));
     line.addSubcommand(new ImportCommand(streams));
     line.addSubcommand(new InfoCommand(streams));
     line.addSubcommand(new CompactCommand(streams));

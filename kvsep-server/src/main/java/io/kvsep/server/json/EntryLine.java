@@ -19,9 +19,27 @@ public final class EntryLine {
     return (withValue ? upToValue(cursor) + value + '"' : upToLength(cursor)) + end(cursor);
   }
 
+  /**
+   * As {@link #whole} with the value, behind the name of the keyspace as {@code keyspace}.
+   *
+   * @param keyspace empty for the store's own, whose entries do not name it
+   */
+  public static String inKeyspace(String keyspace, KvCursor cursor) {
+    String value = Base64.getEncoder().encodeToString(cursor.value());
+    JsonObject line = new JsonObject();
+    if (!keyspace.isEmpty()) {
+      line.put("keyspace", keyspace);
+    }
+    return upToLength(line, cursor) + ",\"value\":\"" + value + '"' + end(cursor);
+  }
+
   /** Up to and including the length of the value. */
   private static String upToLength(KvCursor cursor) {
-    JsonObject line = putKey(new JsonObject(), "key", cursor.key());
+    return upToLength(new JsonObject(), cursor);
+  }
+
+  private static String upToLength(JsonObject line, KvCursor cursor) {
+    putKey(line, "key", cursor.key());
     return line.put("valueLength", cursor.valueLength()).unfinished();
   }
 

@@ -295,6 +295,51 @@ final class ImportCommandTest {
   }
 
   @Test
+  void whatDumpWritesComesBackInEveryKeyspace() throws IOException {
+    Path other = folder.resolve("other");
+    try (KvStore open = KvStore.open(other)) {
+      open.put(new byte[] {(byte) 0xff}, "own".getBytes(UTF_8));
+      open.in(open.keyspace("a")).put("k".getBytes(UTF_8), "1".getBytes(UTF_8));
+      open.in(open.keyspace("b"))
+          .put("k".getBytes(UTF_8), new byte[] {(byte) 0x80}, Duration.ofDays(1));
+    }
+    Path dump = folder.resolve("dump.jsonl");
+    String from = other.toString();
+    String report = CommandRun.of("dump", dump.toString(), "--dir", from).succeeds().text();
+    assertTrue(report.matches("wrote 3 entries, \\d+ B, in .*\\R"), report);
+    assertTrue(CommandRun.of("dump", dump.toString(), "--dir", from).failsWith(1).contains("dump"));
+    assertTrue(run(dump).succeeds().text().startsWith("imported 3 entries, "));
+    assertEquals(Map.of("\u00ff", "own"), content());
+    assertEquals(Map.of("k", "1"), content("a"));
+    assertEquals(Map.of("k", "\u0080"), content("b"));
+    CommandRun again = CommandRun.of("dump", "-", "--dir", store.toString());
+    assertArrayEquals(Files.readAllBytes(dump), again.output());
+    assertTrue(again.errors().startsWith("wrote 3 entries, "), again.errors());
+    CommandRun one = CommandRun.of("dump", "-", "--keyspace", "a", "--dir", from);
+    assertEquals(
+        List.of("{\"keyspace\":\"a\",\"key\":\"k\",\"valueLength\":1,\"value\":\"MQ==\"}"),
+        one.lines());
+  }
+
+  @Test
+  void linesMayNameAKeyspaceOrNone() throws IOException {
+    String text =
+        """
+        {"keyspace":"a","key":"k","value":"1"}
+        {"key":"k","value":"2"}
+        {"keyspace":"","key":"k","value":"3"}
+        {"keyspace":"a","key":"l","value":"4"}
+        """;
+    CommandRun run = run(file("some.jsonl", text), "--keyspace", "b");
+    assertEquals(1, run.code());
+    assertTrue(
+        run.errors().startsWith("kvsep: line 3: the name of a keyspace takes"), run.errors());
+    assertEquals(Map.of("k", "1", "l", "4"), content("a"));
+    assertEquals(Map.of("k", "2"), content("b"));
+    assertEquals(Map.of(), content());
+  }
+
+  @Test
   void binaryFilesAreWholeOrNothing() throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     DataOutputStream output = new DataOutputStream(bytes);

@@ -46,6 +46,7 @@ final class StoreCommandsTest {
           List.of("keyspaces"),
           List.of("changes"),
           List.of("export", "%s"),
+          List.of("dump", "%s"),
           List.of("info"),
           List.of("compact"),
           List.of("reclaim"),
