@@ -78,7 +78,11 @@ final class BackupCommand implements Callable<Integer> {
   private long write(KvStore open, OutputStream output) {
     StoreStats stats = open.stats();
     long planned = since > 0 ? ProgressBar.UNKNOWN : stats.logLiveBytes() + stats.tableBytes();
-    try (ProgressBar bar = new ProgressBar(streams, "backup", planned)) {
+    ProgressBar.Unit unit = ProgressBar.Unit.BYTES;
+    try (ProgressBar bar =
+        output == streams.output()
+            ? ProgressBar.besideOutput(streams, "backup", planned, unit)
+            : new ProgressBar(streams, "backup", planned, unit)) {
       return open.backup(
           new FilterOutputStream(output) {
             @Override

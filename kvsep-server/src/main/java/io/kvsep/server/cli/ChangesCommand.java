@@ -69,11 +69,14 @@ final class ChangesCommand implements Callable<Integer> {
     // Opening the store must not remove what is to be printed.
     KvOptions.Builder options = KvOptions.builder().changeRetentionBytes(1L << 50);
     try (KvStore open = store.openExisting(options);
-        ChangeFeed feed = feed(open)) {
+        ChangeFeed feed = feed(open);
+        ProgressBar bar =
+            ProgressBar.besideOutput(
+                streams, "changes", ProgressBar.UNKNOWN, ProgressBar.Unit.ENTRIES)) {
       if (follow) {
         streams.stopSignals().accept(() -> stopped.set(true));
       }
-      print(feed);
+      print(feed, bar);
     }
     return Kvsep.DONE;
   }
@@ -98,7 +101,7 @@ final class ChangesCommand implements Callable<Integer> {
     }
   }
 
-  private void print(ChangeFeed feed) throws IOException {
+  private void print(ChangeFeed feed, ProgressBar bar) throws IOException {
     long last = until == null ? Long.MAX_VALUE : until;
     long left = max == null ? Long.MAX_VALUE : max;
     long sequence = 0;
@@ -115,6 +118,7 @@ final class ChangesCommand implements Callable<Integer> {
         if (sequence <= last) {
           streams.output().line(line(change));
           left--;
+          bar.advance(1);
         }
       }
     }

@@ -94,7 +94,11 @@ final class DumpCommand implements Callable<Integer> {
     for (KvReader reader : all.values()) {
       about += reader.approximateCount(null, null);
     }
-    try (ProgressBar bar = new ProgressBar(streams, "dump", about, ProgressBar.Unit.ENTRIES)) {
+    ProgressBar.Unit entry = ProgressBar.Unit.ENTRIES;
+    try (ProgressBar bar =
+        output == streams.output()
+            ? ProgressBar.besideOutput(streams, "dump", about, entry)
+            : new ProgressBar(streams, "dump", about, entry)) {
       for (Map.Entry<String, KvReader> each : all.entrySet()) {
         try (KvCursor cursor = each.getValue().cursor()) {
           while (cursor.next()) {

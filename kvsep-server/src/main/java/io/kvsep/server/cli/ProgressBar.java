@@ -30,7 +30,7 @@ final class ProgressBar implements AutoCloseable {
     }
   }
 
-  private final Streams streams;
+  private final boolean isDrawn;
   private final String label;
   private final long total;
   private final Unit unit;
@@ -44,16 +44,29 @@ final class ProgressBar implements AutoCloseable {
   }
 
   ProgressBar(Streams streams, String label, long total, Unit unit) {
-    this.streams = streams;
+    this(streams, label, total, unit, streams.errorsAreTerminal());
+  }
+
+  private ProgressBar(Streams streams, String label, long total, Unit unit, boolean isDrawn) {
+    this.isDrawn = isDrawn;
     this.label = label;
     this.total = total;
     this.unit = unit;
     this.line = new TerminalLine(streams.errors());
   }
 
+  /**
+   * For work that writes to standard output: drawn only if that is a file. A terminal shows the
+   * output, and so may the reader of a pipe.
+   */
+  static ProgressBar besideOutput(Streams streams, String label, long total, Unit unit) {
+    boolean isDrawn = streams.errorsAreTerminal() && streams.outputIsFile();
+    return new ProgressBar(streams, label, total, unit, isDrawn);
+  }
+
   void advance(long amount) {
     done += amount;
-    if (streams.errorsAreTerminal()) {
+    if (isDrawn) {
       long now = System.nanoTime();
       if (now - drawnNanos >= REDRAW_NANOS) {
         drawnNanos = now;

@@ -1,6 +1,7 @@
 package io.kvsep.server.cli;
 
 import io.kvsep.KvCursor;
+import io.kvsep.KvReader;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
 import io.kvsep.error.CorruptionException;
@@ -59,8 +60,12 @@ final class ScanCommand implements Callable<Integer> {
     ScanOptions options = options();
     Skipped damaged = new Skipped();
     try (KvStore open = store.openToRead();
+        ProgressBar bar =
+            ProgressBar.besideOutput(
+                streams, "scan", planned(keyspace.reader(open)), ProgressBar.Unit.ENTRIES);
         KvCursor cursor = keyspace.reader(open).cursor(options)) {
       while (cursor.next()) {
+        bar.advance(1);
         String line;
         try {
           line = json ? EntryLine.whole(cursor, !keysOnly) : line(cursor);
@@ -74,6 +79,12 @@ final class ScanCommand implements Callable<Integer> {
     }
     damaged.requireNone("value", "read");
     return Kvsep.DONE;
+  }
+
+  private long planned(KvReader reader) {
+    RangeOptions.Range keys = range.range();
+    long about = reader.approximateCount(keys.first(), keys.end());
+    return limit == null ? about : Math.min(limit, about);
   }
 
   private ScanOptions options() {

@@ -18,6 +18,7 @@ import java.util.function.Consumer;
  * Input and output of a command. Output is raw bytes, and text is UTF-8 on every platform, so
  * values are written exactly as stored.
  *
+ * @param outputIsFile whether standard output goes to a regular file, not to a terminal or pipe
  * @param stopSignals takes what runs, on a separate thread, when the user asks the command to stop
  */
 record Streams(
@@ -25,6 +26,7 @@ record Streams(
     StandardOutput output,
     PrintStream errors,
     boolean errorsAreTerminal,
+    boolean outputIsFile,
     Consumer<Runnable> stopSignals) {
 
   /** Names standard input or output in place of a file. */
@@ -41,6 +43,7 @@ record Streams(
         new StandardOutput(output),
         System.err,
         standardErrorIsTerminal(),
+        Files.isRegularFile(Path.of("/proc/self/fd/1")),
         StopSignals::handle);
   }
 
@@ -49,6 +52,7 @@ record Streams(
         input,
         new StandardOutput(output),
         new PrintStream(errors, true, StandardCharsets.UTF_8),
+        false,
         false,
         stop -> {});
   }

@@ -116,7 +116,8 @@ final class ChangesCommandTest {
         };
     ByteArrayOutputStream errors = new ByteArrayOutputStream();
     Streams plain = Streams.of(InputStream.nullInputStream(), stopping, errors);
-    Streams streams = new Streams(plain.input(), plain.output(), plain.errors(), false, stop::set);
+    Streams streams =
+        new Streams(plain.input(), plain.output(), plain.errors(), false, false, stop::set);
 
     int code = Kvsep.run(streams, "changes", "--follow", "--dir", store.toString());
 

@@ -40,6 +40,7 @@ record CommandRun(int code, byte[] output, String errors) {
         streams.output(),
         streams.errors(),
         /* errorsAreTerminal= */ true,
+        /* outputIsFile= */ true,
         streams.stopSignals());
   }
 
