@@ -58,8 +58,13 @@ public final class Kvsep {
 
   /** Runs one command to its end and returns the exit code. */
   static int run(Streams streams, String... arguments) {
+    return run(streams, commandLine(streams), arguments);
+  }
+
+  /** Runs one of the commands of {@code line}, which is used once. */
+  static int run(Streams streams, CommandLine line, String... arguments) {
     try {
-      int code = commandLine(streams).execute(arguments);
+      int code = line.execute(arguments);
       if (code != FAILED) {
         // After a failure the output has been flushed already.
         streams.output().flush();
@@ -78,7 +83,7 @@ public final class Kvsep {
     }
   }
 
-  private static CommandLine commandLine(Streams streams) {
+  static CommandLine commandLine(Streams streams) {
     CommandLine line = new CommandLine(new Kvsep());
     line.addSubcommand(new DemoCommand(streams));
     line.addSubcommand(new PutCommand(streams));
@@ -95,6 +100,7 @@ public final class Kvsep {
     line.addSubcommand(new ExportCommand(streams));
     line.addSubcommand(new DumpCommand(streams));
     line.addSubcommand(new ImportCommand(streams));
+    line.addSubcommand(new ShellCommand(streams));
     line.addSubcommand(new InfoCommand(streams));
     line.addSubcommand(new CompactCommand(streams));
     line.addSubcommand(new ReclaimCommand(streams));

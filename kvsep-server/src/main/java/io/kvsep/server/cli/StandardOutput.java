@@ -6,6 +6,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Standard output. If its reader has gone ({@code kvsep scan | head}), throws {@link
@@ -14,9 +15,19 @@ import java.util.Locale;
  */
 final class StandardOutput extends FilterOutputStream {
   private final byte[] chunk = new byte[1 << 16];
+  private volatile boolean interrupted;
 
   StandardOutput(OutputStream target) {
     super(target);
+  }
+
+  /** Makes every write fail as if the reader had gone, until {@link #resume}. */
+  void interrupt() {
+    interrupted = true;
+  }
+
+  void resume() {
+    interrupted = false;
   }
 
   void line(String text) throws IOException {
@@ -33,6 +44,7 @@ final class StandardOutput extends FilterOutputStream {
 
   @Override
   public void write(int value) throws IOException {
+    requireReader();
     try {
       out.write(value);
     } catch (IOException e) {
@@ -42,6 +54,7 @@ final class StandardOutput extends FilterOutputStream {
 
   @Override
   public void write(byte[] bytes, int offset, int count) throws IOException {
+    requireReader();
     try {
       out.write(bytes, offset, count);
     } catch (IOException e) {
@@ -58,6 +71,12 @@ final class StandardOutput extends FilterOutputStream {
     }
   }
 
+  private void requireReader() throws ReaderGoneException {
+    if (interrupted) {
+      throw new ReaderGoneException(null);
+    }
+  }
+
   /** The JDK has no type for a closed pipe, but every system's message names it. */
   private static IOException classified(IOException refusal) {
     String message = String.valueOf(refusal.getMessage()).toLowerCase(Locale.ROOT);
@@ -70,7 +89,7 @@ final class StandardOutput extends FilterOutputStream {
   static final class ReaderGoneException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    private ReaderGoneException(IOException cause) {
+    private ReaderGoneException(@Nullable IOException cause) {
       super("nobody reads standard output any more", cause);
     }
   }

@@ -4,6 +4,7 @@ import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The options of every command on a store, and opening the store. */
@@ -15,23 +16,42 @@ final class StoreOptions {
       description = "Directory of the store (default: kvsep-data in the current folder).")
   private Path directory = Path.of("kvsep-data");
 
+  private @Nullable HeldStore held;
+
   Path directory() {
     return directory;
+  }
+
+  /** Makes commands on the directory of {@code store} use it. */
+  void hold(HeldStore store) {
+    held = store;
   }
 
   /** Never creates or changes anything. */
   KvStore openToRead() {
     requireDirectory();
-    return KvStore.open(directory, KvOptions.builder().readOnly(true).build());
+    HeldStore open = held();
+    return open != null
+        ? open.open(false)
+        : KvStore.open(directory, KvOptions.builder().readOnly(true).build());
   }
 
   KvStore openExisting(KvOptions.Builder options) {
     requireDirectory();
-    return KvStore.open(directory, options.createIfMissing(false).build());
+    HeldStore open = held();
+    return open != null
+        ? open.open(false)
+        : KvStore.open(directory, options.createIfMissing(false).build());
   }
 
   KvStore openOrCreate(KvOptions.Builder options) {
-    return KvStore.open(directory, options.build());
+    HeldStore open = held();
+    return open != null ? open.open(true) : KvStore.open(directory, options.build());
+  }
+
+  /** Null unless it is the store of this directory. */
+  private @Nullable HeldStore held() {
+    return held != null && held.directory().equals(directory) ? held : null;
   }
 
   private void requireDirectory() {

@@ -57,6 +57,15 @@ record Streams(
         stop -> {});
   }
 
+  /** Whether the user types commands: standard input and output of the process are a terminal. */
+  boolean areInteractive() {
+    try {
+      return input == System.in && consoleIsTerminal();
+    } catch (ReflectiveOperationException e) {
+      return false;
+    }
+  }
+
   /**
    * Prints a line on standard error. On a terminal it overwrites the progress line, which is then
    * redrawn below.
