@@ -7,8 +7,11 @@ import io.kvsep.KvStore;
 import io.kvsep.error.ChangesLostException;
 import io.kvsep.server.json.ChangeLine;
 import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -21,10 +24,15 @@ import picocli.CommandLine.Option;
     description = "Print the changes that the log has, in commit order: one JSON object per line.",
     footer = {
       "",
-      "A line has sequence, kind (put, delete or deleteRange), keyspaceId, keyspace if it has a name,",
-      "more (the next one was committed together with this one), key or from and to, valueLength,",
-      "value in base64, expiresAtMillis. A store is open in one process at a time: the changes that",
-      "kvsep serve makes are at /v1/changes there."
+      "A line has sequence, kind (put, delete or deleteRange), keyspaceId, keyspace if",
+      "it has a name, more (the next one was committed together with this one), key or",
+      "from and to, valueLength, value in base64, expiresAtMillis. The log has them as",
+      "long as it is needed for values, and longer only as kvsep serve",
+      "--retain-changes or the program says.",
+      "",
+      "A store is open in one process at a time. --url follows that of a running kvsep",
+      "serve until interrupted; without --after it begins with what is committed from",
+      "then on."
     })
 final class ChangesCommand implements Callable<Integer> {
   private static final Duration WAIT = Duration.ofMillis(200);
@@ -45,6 +53,18 @@ final class ChangesCommand implements Callable<Integer> {
   @Option(names = "--follow", description = "Then wait for more, until interrupted.")
   private boolean follow;
 
+  @Option(
+      names = "--url",
+      paramLabel = "URL",
+      description = "Follow the store of a server, such as http://127.0.0.1:8480, not of --dir.")
+  private @Nullable URI url;
+
+  @Option(
+      names = "--token-file",
+      paramLabel = "FILE",
+      description = "Show the server the token that is the first line of FILE.")
+  private @Nullable Path tokenFile;
+
   @Option(names = "--max", paramLabel = "N", description = "End after N changes.")
   private @Nullable Long max;
 
@@ -62,10 +82,17 @@ final class ChangesCommand implements Callable<Integer> {
   }
 
   @Override
-  public Integer call() throws IOException {
+  public Integer call() throws IOException, InterruptedException {
     requireNotNegative("--after", after);
     requireNotNegative("--max", max);
     requireNotNegative("--until", until);
+    if (url == null && tokenFile != null) {
+      throw CommandFailure.misused("--token-file needs --url");
+    }
+    if (url != null) {
+      followServer(url);
+      return Kvsep.DONE;
+    }
     // Opening the store must not remove what is to be printed.
     KvOptions.Builder options = KvOptions.builder().changeRetentionBytes(1L << 50);
     try (KvStore open = store.openExisting(options);
@@ -120,6 +147,51 @@ final class ChangesCommand implements Callable<Integer> {
           left--;
           bar.advance(1);
         }
+      }
+    }
+  }
+
+  private void followServer(URI server) throws IOException, InterruptedException {
+    if (!Set.of("http", "https").contains(String.valueOf(server.getScheme()))
+        || server.getHost() == null) {
+      throw CommandFailure.misused("--url is no address such as http://127.0.0.1:8480: " + server);
+    }
+    String token = tokenFile == null ? null : ServeCommand.token("--token-file", tokenFile);
+    String query = "keysOnly=" + keysOnly + (after == null ? "" : "&after=" + after);
+    try (ServedChanges changes = new ServedChanges(server, query, token)) {
+      streams.stopSignals().accept(() -> stop(changes));
+      print(changes, server);
+    } catch (IOException e) {
+      if (!stopped.get() || e instanceof StandardOutput.ReaderGoneException) {
+        throw e;
+      }
+    }
+  }
+
+  private void stop(ServedChanges changes) {
+    stopped.set(true);
+    try {
+      changes.close();
+    } catch (IOException e) {
+      // The reading thread notices.
+      return;
+    }
+  }
+
+  private void print(ServedChanges changes, URI server) throws IOException {
+    long last = until == null ? Long.MAX_VALUE : until;
+    long left = max == null ? Long.MAX_VALUE : max;
+    long sequence = 0;
+    while (left > 0 && sequence < last && !stopped.get()) {
+      ServedChanges.Event event = changes.next();
+      if (event == null) {
+        throw CommandFailure.failed(server + " has ended the feed");
+      }
+      sequence = event.sequence();
+      if (event.change() != null && sequence <= last) {
+        streams.output().line(event.change());
+        streams.output().flush();
+        left--;
       }
     }
   }

@@ -179,7 +179,7 @@ final class ServeCommand implements Callable<Integer> {
     return http.build();
   }
 
-  private static String token(String option, Path file) throws IOException {
+  static String token(String option, Path file) throws IOException {
     if (Files.size(file) > TOKEN_FILE_BYTES_MAX) {
       throw CommandFailure.misused(option + ": " + file + " is too long for a token");
     }

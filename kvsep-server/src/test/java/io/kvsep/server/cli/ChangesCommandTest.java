@@ -5,18 +5,27 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.linecorp.armeria.common.util.EventLoopGroups;
+import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
+import io.kvsep.server.http.HttpFront;
+import io.kvsep.server.http.HttpOptions;
 import io.kvsep.server.json.JsonText;
+import io.netty.channel.EventLoopGroup;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -98,6 +107,38 @@ final class ChangesCommandTest {
     assertTrue(run.errors().startsWith("kvsep: the log no longer has the changes up to number "));
     String refusal = changes("--after", "0").failsWith(1);
     assertTrue(refusal.contains("not all in the log any more"), refusal);
+  }
+
+  @Test
+  void aServerIsFollowed(@TempDir Path folder) throws IOException {
+    EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(1, "test", true);
+    HttpOptions options = HttpOptions.builder().port(0).token("secret-token").build();
+    Path token = Files.writeString(folder.resolve("token"), "secret-token\n");
+    List<String> printed = changes().succeeds().lines();
+    try (KvStore open = open();
+        HttpFront front = new HttpFront(open, options, loops)) {
+      front.start();
+      String url = "http://127.0.0.1:" + front.address().getPort() + "/";
+      String[] all = {"--url", url, "--token-file", token.toString(), "--after", "0"};
+      assertEquals(printed, changes(with(all, "--max", "4")).succeeds().lines());
+      String second = String.valueOf(JsonText.object(printed.get(1)).get("sequence"));
+      assertEquals(printed.subList(0, 2), changes(with(all, "--until", second)).succeeds().lines());
+      String refusal = changes("--url", url).failsWith(1);
+      assertTrue(refusal.startsWith(url + " answers status 401: "), refusal);
+      open.bulkLoad(List.of(Map.entry(new byte[] {1}, new byte[] {2})).iterator());
+      String lost = changes(all).failsWith(1);
+      assertTrue(lost.startsWith(url + " answers status 410: changes after"), lost);
+    } finally {
+      loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+    }
+    changes("--url", "nonsense").failsWith(2);
+    changes("--token-file", token.toString()).failsWith(2);
+    String none = changes("--url", "http://127.0.0.1:1").failsWith(1);
+    assertEquals("no server at http://127.0.0.1:1", none);
+  }
+
+  private static String[] with(String[] arguments, String... more) {
+    return Stream.of(arguments, more).flatMap(Stream::of).toArray(String[]::new);
   }
 
   @Test
