@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "compact",
-    description = "Merge all tables into the last level and drop what nobody can see any more.")
+    description = "Merge all tables into the last level and drop what no reader can see.")
 final class CompactCommand implements Callable<Integer> {
   private final Streams streams;
 

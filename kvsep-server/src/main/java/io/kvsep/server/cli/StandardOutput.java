@@ -90,7 +90,7 @@ final class StandardOutput extends FilterOutputStream {
     private static final long serialVersionUID = 1L;
 
     private ReaderGoneException(@Nullable IOException cause) {
-      super("nobody reads standard output any more", cause);
+      super("the reader of standard output has gone", cause);
     }
   }
 }
