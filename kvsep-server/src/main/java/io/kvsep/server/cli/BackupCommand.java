@@ -20,8 +20,9 @@ import picocli.CommandLine.Parameters;
     description = "Write the store, or what has changed in it, to FILE, which must not exist.",
     footer = {
       "",
-      "The report has the sequence number that the backup reaches; --since takes it for the",
-      "next one. With - for FILE the backup goes to standard output, the report to standard error."
+      "The report has the sequence number that the backup reaches; --since takes it",
+      "for the next one. With - for FILE the backup goes to standard output, the",
+      "report to standard error."
     })
 final class BackupCommand implements Callable<Integer> {
   private final Streams streams;

@@ -19,8 +19,8 @@ import picocli.CommandLine.Parameters;
     description = "Make a copy of the store in TARGET, which must not exist.",
     footer = {
       "",
-      "Files are not copied but get a second name where the file system can do that, so it",
-      "takes a moment whatever the size. The copy is a store of its own."
+      "Files are not copied but get a second name where the file system can do that,",
+      "so it takes a moment whatever the size. The copy is a store of its own."
     })
 final class CheckpointCommand implements Callable<Integer> {
   private final Streams streams;

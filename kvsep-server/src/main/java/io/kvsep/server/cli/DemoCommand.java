@@ -18,9 +18,10 @@ import picocli.CommandLine.Parameters;
     description = "Store the files of FOLDER, read them back, kill a writer, check everything.",
     footer = {
       "",
-      "FOLDER is only read. Without one the local Maven repository is taken, and failing that the",
-      "kvsep project or the current folder. Works in a temporary directory that is removed at the",
-      "end, unless --dir or --keep is given. Exit code 1 when anything was lost or differs."
+      "FOLDER is only read. Without one the local Maven repository is taken, and",
+      "failing that the kvsep project or the current folder. Works in a temporary",
+      "directory that is removed at the end, unless --dir or --keep is given. Exit",
+      "code 1 when anything was lost or differs."
     })
 final class DemoCommand implements Callable<Integer> {
   private static final int FILES_MAX = 20_000;

@@ -1,7 +1,7 @@
 package io.kvsep.server.cli;
 
 import java.io.IOException;
-import java.nio.file.Files;
+import java.io.InputStream;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
@@ -40,9 +40,12 @@ final class EntryArguments {
       if (valueHex) {
         throw CommandFailure.misused("--value-hex needs VALUE, not --value-file");
       }
-      return valueFile.toString().equals(Streams.STANDARD)
-          ? streams.input().readAllBytes()
-          : Files.readAllBytes(valueFile);
+      if (valueFile.toString().equals(Streams.STANDARD)) {
+        return streams.input().readAllBytes();
+      }
+      try (InputStream file = Streams.file(valueFile)) {
+        return file.readAllBytes();
+      }
     }
     if (Streams.STANDARD.equals(value) && !valueHex) {
       return streams.input().readAllBytes();

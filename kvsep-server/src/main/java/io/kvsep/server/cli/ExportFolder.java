@@ -28,6 +28,9 @@ final class ExportFolder {
     if (firstThatIsThere(folder).toRealPath().startsWith(store)) {
       throw CommandFailure.failed(folder + " is the store itself or inside it");
     }
+    if (Files.exists(folder) && !Files.isDirectory(folder)) {
+      throw CommandFailure.failed(folder + ": not a folder");
+    }
     Files.createDirectories(folder);
     this.root = folder.toRealPath();
   }

@@ -41,7 +41,8 @@ import picocli.CommandLine.Parameters;
       "come from standard input. Fastest with ascending keys. Creates the store when",
       "there is none.",
       "",
-      "With --from, FILE is the directory of a LevelDB or RocksDB database, which is not changed:",
+      "With --from, FILE is the directory of a LevelDB or RocksDB database, which is",
+      "not changed:",
       "kvsep import --from leveldb --class-path leveldb-0.12-uber.jar OLD --dir NEW"
     })
 final class ImportCommand implements Callable<Integer> {
@@ -128,7 +129,7 @@ final class ImportCommand implements Callable<Integer> {
       load(streams.input(), ProgressBar.UNKNOWN, given, start);
     } else {
       // Opened first, so that a missing file creates no store.
-      try (InputStream input = Files.newInputStream(Path.of(file))) {
+      try (InputStream input = Streams.file(Path.of(file))) {
         load(input, Files.size(Path.of(file)), given, start);
       }
     }

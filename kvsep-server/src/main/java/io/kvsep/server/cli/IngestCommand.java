@@ -23,8 +23,8 @@ import picocli.CommandLine.Parameters;
     description = "Store every regular file below FOLDER: its relative path -> its content.",
     footer = {
       "",
-      "Creates the store when there is none. Links are not followed. Files that cannot be read or",
-      "are longer than 1 GiB are left out, which makes the exit code 1."
+      "Creates the store when there is none. Links are not followed. Files that cannot",
+      "be read or are longer than 1 GiB are left out, which makes the exit code 1."
     })
 final class IngestCommand implements Callable<Integer> {
   private final Streams streams;

@@ -17,9 +17,9 @@ import picocli.CommandLine.Option;
     description = "Build a new store of all that can be proved of a damaged one.",
     footer = {
       "",
-      "Never changes the damaged store. Lists what is lost, and keys that may be out of",
-      "date; exit code 0 means that everything is in the new store, 1 that something is",
-      "lost or uncertain, or that nothing could be done."
+      "Never changes the damaged store. Lists what is lost, and keys that may be out",
+      "of date; exit code 0 means that everything is in the new store, 1 that",
+      "something is lost or uncertain, or that nothing could be done."
     })
 final class RepairCommand implements Callable<Integer> {
   private final Streams streams;

@@ -20,9 +20,9 @@ import picocli.CommandLine.Parameters;
     description = "Put the backup in FILE into a new store, or changes into a restored one.",
     footer = {
       "",
-      "Of several backups one behind the other, each is restored. With - for FILE they come",
-      "from standard input. One that is cut, damaged, interrupted or does not fit changes",
-      "nothing."
+      "Of several backups one behind the other, each is restored. With - for FILE they",
+      "come from standard input. One that is cut, damaged, interrupted or does not fit",
+      "changes nothing."
     })
 final class RestoreCommand implements Callable<Integer> {
   private final Streams streams;
@@ -49,7 +49,7 @@ final class RestoreCommand implements Callable<Integer> {
       sequence = restore(streams.input(), ProgressBar.UNKNOWN);
     } else {
       // Opened first, so that a missing file creates no store.
-      try (InputStream input = Files.newInputStream(Path.of(file))) {
+      try (InputStream input = Streams.file(Path.of(file))) {
         sequence = restore(input, Files.size(Path.of(file)));
       }
     }

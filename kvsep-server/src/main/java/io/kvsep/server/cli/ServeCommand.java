@@ -27,8 +27,8 @@ import picocli.CommandLine.Option;
             + "(SIGTERM, SIGINT). Creates the store when there is none.",
     footer = {
       "",
-      "Without a token it listens at loopback only. docs/http.md and docs/redis.md have the",
-      "interfaces; a page for browsers is at /."
+      "Without a token it listens at loopback only. docs/http.md and docs/redis.md",
+      "have the interfaces; a page for browsers is at /."
     })
 final class ServeCommand implements Callable<Integer> {
   private static final int TOKEN_FILE_BYTES_MAX = 4096;

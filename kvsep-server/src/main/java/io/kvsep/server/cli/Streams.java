@@ -66,6 +66,14 @@ record Streams(
     }
   }
 
+  /** Opens a file that a command reads. A directory would fail later, without its name. */
+  static InputStream file(Path path) throws IOException {
+    if (Files.isDirectory(path)) {
+      throw CommandFailure.failed(path + ": is a directory");
+    }
+    return Files.newInputStream(path);
+  }
+
   /**
    * Prints a line on standard error. On a terminal it overwrites the progress line, which is then
    * redrawn below.

@@ -17,8 +17,9 @@ import picocli.CommandLine.Option;
     description = "Read and check every byte of the store.",
     footer = {
       "",
-      "Changes nothing. Every problem is a line that names file and offset; exit code 0",
-      "means that there is none, 1 that there are some, or that the store cannot be read."
+      "Changes nothing. Every problem is a line that names file and offset; exit code",
+      "0 means that there is none, 1 that there are some, or that the store cannot be",
+      "read."
     })
 final class VerifyCommand implements Callable<Integer> {
   private final Streams streams;

@@ -3,7 +3,6 @@ package io.kvsep.server.cli;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import java.time.Duration;
 import io.kvsep.server.cli.ProgressBar.Unit;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

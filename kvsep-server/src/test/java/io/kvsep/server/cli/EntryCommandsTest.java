@@ -289,6 +289,9 @@ final class EntryCommandsTest {
         run("put", "key", "--value-file", folder.resolve("none").toString()).failsWith(1);
 
     assertTrue(refusal.endsWith("none: no such file or directory"), refusal);
+    assertEquals(
+        folder + ": is a directory",
+        run("put", "key", "--value-file", folder.toString()).failsWith(1));
     assertFalse(Files.exists(Path.of(store)));
   }
 }

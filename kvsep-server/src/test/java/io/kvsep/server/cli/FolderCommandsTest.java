@@ -187,6 +187,14 @@ final class FolderCommandsTest {
   }
 
   @Test
+  void exportIntoAFileIsRefused() throws IOException {
+    put("a", "1");
+    assertEquals(
+        store.resolveSibling("file") + ": not a folder",
+        run("export", Files.createFile(folder.resolve("file"))).failsWith(1));
+  }
+
+  @Test
   void exportOfNoStoreMakesNothing() {
     assertTrue(run("export", target).failsWith(1).startsWith("no store in "));
     assertFalse(Files.exists(target));

@@ -381,5 +381,6 @@ final class ImportCommandTest {
     assertEquals(Map.of(), content());
     run(folder.resolve("missing.csv")).failsWith(1);
     run(folder.resolve("what")).failsWith(2);
+    assertEquals(folder + ": is a directory", run(folder, "--format", "csv").failsWith(1));
   }
 }
