@@ -133,6 +133,15 @@ final class InstanceStore {
     }
   }
 
+  /**
+   * Deletes a keyspace, and then what the shared one has about it: a crash between repeats both.
+   */
+  void clear(String name) {
+    LOG.info("Dropping keyspace {} of {}: it was not closed cleanly", name, directory);
+    store.dropKeyspace(store.keyspace(name));
+    store.write(TaskKeyspace.deleteMeta(new WriteBatch().in(meta), name));
+  }
+
   private void dropOrphans() {
     Set<String> named = new HashSet<>();
     try {

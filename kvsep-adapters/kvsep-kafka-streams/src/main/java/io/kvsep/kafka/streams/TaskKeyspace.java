@@ -107,23 +107,25 @@ final class TaskKeyspace {
     this.instance = instance;
     String keyspaceName = name(context, storeName);
     name = keyspaceName.getBytes(US_ASCII);
-    keyspace = instance.store().keyspace(keyspaceName);
-    view = instance.store().in(keyspace);
     meta = instance.store().in(instance.meta());
     transactional = settings.transactional();
     byte[] status = meta.get(metaKey(STATUS, 0));
     if (settings.exactlyOnce() && status != null && status[0] == OPEN[0]) {
-      ProcessorStateException unclean =
-          new ProcessorStateException(
-              "store "
-                  + storeName
-                  + " was not closed cleanly and may hold uncommitted data, which exactly-once"
-                  + " does not allow");
-      // Each is the one for which Kafka deletes the state.
-      throw context.taskId().partition() == GLOBAL
-          ? unclean
-          : new TaskCorruptedException(Set.of(context.taskId()), unclean);
+      if (context.taskId().partition() != GLOBAL) {
+        // For this exception Kafka deletes the state and goes on.
+        throw new TaskCorruptedException(
+            Set.of(context.taskId()),
+            new ProcessorStateException(
+                "store "
+                    + storeName
+                    + " was not closed cleanly and may hold uncommitted data, which exactly-once"
+                    + " does not allow"));
+      }
+      // Kafka deletes the state of global stores too, but then fails the start.
+      instance.clear(keyspaceName);
     }
+    keyspace = instance.store().keyspace(keyspaceName);
+    view = instance.store().in(keyspace);
     meta.put(metaKey(STATUS, 0), transactional ? CLOSED : OPEN);
     buffer = instance.store().buffer();
     byte[] bytes = meta.get(metaKey(POSITION, 0));

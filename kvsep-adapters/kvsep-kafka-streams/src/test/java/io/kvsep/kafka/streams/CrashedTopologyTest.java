@@ -1,6 +1,7 @@
 package io.kvsep.kafka.streams;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -24,6 +25,7 @@ import org.apache.kafka.streams.errors.TaskCorruptedException;
 import org.apache.kafka.streams.kstream.EmitStrategy;
 import org.apache.kafka.streams.kstream.JoinWindows;
 import org.apache.kafka.streams.kstream.KStream;
+import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.SessionWindows;
 import org.apache.kafka.streams.kstream.SlidingWindows;
 import org.apache.kafka.streams.kstream.TimeWindows;
@@ -200,6 +202,31 @@ final class CrashedTopologyTest {
     try (TopologyTestDriver driver = new TopologyTestDriver(topology(), configuration)) {
       assertEquals(expected.get(0), pipe(driver, BEFORE));
       assertEquals(expected.get(1), pipe(driver, AFTER));
+    }
+  }
+
+  /** Kafka reads the topic of the table from its beginning; the driver's is empty. */
+  @Test
+  void exactlyOnceStartsWithGlobalTable() throws Exception {
+    StreamsBuilder builder = new StreamsBuilder();
+    builder.globalTable("in", Materialized.as("table"));
+    Topology topology = builder.build();
+    String guarantee = StreamsConfig.EXACTLY_ONCE_V2;
+    Path live = Files.createDirectories(directory.resolve("live"));
+    Path crashed = directory.resolve("crashed");
+    try (TopologyTestDriver driver =
+        new TopologyTestDriver(
+            topology, configuration(live, guarantee, KvsepStoreSuppliers.class))) {
+      driver
+          .createInputTopic("in", new StringSerializer(), new StringSerializer())
+          .pipeInput("a", "1");
+      assertEquals("1", driver.getKeyValueStore("table").get("a"));
+      Folders.copy(live, crashed);
+    }
+    try (TopologyTestDriver driver =
+        new TopologyTestDriver(
+            topology, configuration(crashed, guarantee, KvsepStoreSuppliers.class))) {
+      assertNull(driver.getKeyValueStore("table").get("a"));
     }
   }
 

@@ -172,17 +172,30 @@ final class RecoveryTest {
     assertNull(empty.get(key("a")));
   }
 
-  /** Kafka deletes the state of global stores for this exception alone. */
+  /** Kafka would delete the state as well, but fail the start. */
   @Test
-  void afterCrashExactlyOnceRefusesGlobalState() throws Exception {
+  void afterCrashExactlyOnceEmptiesGlobalState() throws Exception {
     Path live = directory.resolve("live");
-    open(counts(), live, EXACTLY_ONCE).put(key("a"), value("1"));
+    KeyValueStore<Bytes, byte[]> store = open(counts(), live, EXACTLY_ONCE);
+    store.put(key("a"), value("1"));
+    store.commit(Map.of(CHANGELOG, 10L));
     Path crashed = Folders.copy(live, directory.resolve("crashed"));
+
     InternalMockProcessorContext<?, ?> context = Mockito.spy(Contexts.in(crashed, EXACTLY_ONCE));
     Mockito.when(context.taskId()).thenReturn(new TaskId(-1, -1));
-    KeyValueStore<Bytes, byte[]> store = counts();
-    assertThrows(
-        ProcessorStateException.class, () -> store.init((StateStoreContext) context, store));
+    KeyValueStore<Bytes, byte[]> global = counts();
+    global.init((StateStoreContext) context, global);
+    opened.add(global);
+    assertNull(global.committedOffset(CHANGELOG));
+    assertNull(global.get(key("a")));
+    assertEquals(Position.emptyPosition(), global.getPosition());
+    global.put(key("b"), value("2"));
+    global.commit(Map.of(CHANGELOG, 20L));
+    global.close();
+
+    KeyValueStore<Bytes, byte[]> reopened = open(counts(), crashed, EXACTLY_ONCE);
+    assertEquals(20L, reopened.committedOffset(CHANGELOG));
+    assertArrayEquals(value("2"), reopened.get(key("b")));
   }
 
   @Test
