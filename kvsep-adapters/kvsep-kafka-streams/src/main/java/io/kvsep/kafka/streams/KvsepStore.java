@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What all state stores have in common: life cycle, offsets, position and queries. Reads, also by
- * interactive queries from other threads, take no lock.
+ * interactive queries from other threads, wait at most for a write of 32 KiB.
  */
 abstract class KvsepStore implements StateStore {
   static final Logger LOG = LoggerFactory.getLogger(KvsepStore.class);

@@ -8,7 +8,6 @@ import io.kvsep.KeyspaceView;
 import io.kvsep.KvCursor;
 import io.kvsep.KvReader;
 import io.kvsep.KvView;
-import io.kvsep.KvWriter;
 import io.kvsep.ScanOptions;
 import io.kvsep.WriteBatch;
 import io.kvsep.WriteBuffer;
@@ -21,6 +20,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,13 +47,16 @@ import org.jspecify.annotations.Nullable;
  * name (32 bytes), 'p'                             position: per topic its length (4 bytes), its
  *                                                  name, count of partitions (4), and for each its
  *                                                  number (4) and offset (8)
- * name (32 bytes), 'o', partition (4), topic       committed offset (8)
+ * name (32 bytes), 'o'                             committed offsets, as the position
  * </pre>
  *
+ * <p>All offsets have one key: a cursor would make writes to the next memtables slower.
+ *
  * <p>A commit writes offsets and position in one batch behind the data in the same log: after a
- * crash they are never ahead of the data. With transactional stores, which Kafka 4.4 has, data
- * waits in a buffer and the batch has it too: after a crash there is what was committed and nothing
- * else. The thread of the task reads the buffer over the store, other threads what is committed.
+ * crash they are never ahead of the data. Before it, writes may be {@link PendingWrites}. With
+ * transactional stores, which Kafka 4.4 has, data waits in a buffer and the batch has it too: after
+ * a crash there is what was committed and nothing else. The thread of the task reads the buffer
+ * over the store, other threads what is committed.
  *
  * <p>Errors of the store become {@link ProcessorStateException}, use after close {@link
  * InvalidStateStoreException}. Reads are thread safe; writes come from the thread of the task.
@@ -69,7 +72,7 @@ final class TaskKeyspace {
 
   private static final byte STATUS = 's';
   private static final byte POSITION = 'p';
-  private static final byte OFFSET = 'o';
+  private static final byte OFFSETS = 'o';
   private static final byte[] OPEN = {1};
   private static final byte[] CLOSED = {0};
 
@@ -78,6 +81,7 @@ final class TaskKeyspace {
   private final Keyspace keyspace;
   private final byte[] name;
   private final KeyspaceView view;
+  private final PendingWrites pending;
   private final KeyspaceView meta;
   private final Position position;
 
@@ -109,7 +113,7 @@ final class TaskKeyspace {
     name = keyspaceName.getBytes(US_ASCII);
     meta = instance.store().in(instance.meta());
     transactional = settings.transactional();
-    byte[] status = meta.get(metaKey(STATUS, 0));
+    byte[] status = meta.get(metaKey(STATUS));
     if (settings.exactlyOnce() && status != null && status[0] == OPEN[0]) {
       if (context.taskId().partition() != GLOBAL) {
         // For this exception Kafka deletes the state and goes on.
@@ -126,22 +130,14 @@ final class TaskKeyspace {
     }
     keyspace = instance.store().keyspace(keyspaceName);
     view = instance.store().in(keyspace);
-    meta.put(metaKey(STATUS, 0), transactional ? CLOSED : OPEN);
+    pending = new PendingWrites(instance.store(), keyspace);
+    meta.put(metaKey(STATUS), transactional ? CLOSED : OPEN);
     buffer = instance.store().buffer();
-    byte[] bytes = meta.get(metaKey(POSITION, 0));
+    byte[] bytes = meta.get(metaKey(POSITION));
     position = bytes == null ? Position.emptyPosition() : decodePosition(ByteBuffer.wrap(bytes));
     writtenPosition = position.copy();
-    Map<TopicPartition, Long> found = new HashMap<>();
-    try (KvCursor cursor = meta.cursor(ScanOptions.prefix(metaKey(OFFSET, 0)))) {
-      while (cursor.next()) {
-        ByteBuffer key = ByteBuffer.wrap(cursor.key());
-        int partition = key.getInt(NAME_LENGTH + 1);
-        int start = NAME_LENGTH + 1 + Integer.BYTES;
-        String topic = new String(key.array(), start, key.limit() - start, UTF_8);
-        found.put(new TopicPartition(topic, partition), ByteBuffer.wrap(cursor.value()).getLong());
-      }
-    }
-    offsets = found;
+    byte[] committed = meta.get(metaKey(OFFSETS));
+    offsets = committed == null ? Map.of() : offsets(decodePosition(ByteBuffer.wrap(committed)));
   }
 
   static TaskKeyspace open(StateStoreContext context, String storeName) {
@@ -168,8 +164,9 @@ final class TaskKeyspace {
     }
     closed = true;
     try {
+      pending.flush();
       buffer.close();
-      meta.put(metaKey(STATUS, 0), CLOSED);
+      meta.put(metaKey(STATUS), CLOSED);
     } catch (KvException e) {
       throw translated(e);
     } finally {
@@ -180,7 +177,7 @@ final class TaskKeyspace {
   byte @Nullable [] get(byte[] key) {
     checkOpen();
     try {
-      return reader().get(key);
+      return transactional ? reader().get(key) : pending.get(key);
     } catch (KvException e) {
       throw translated(e);
     }
@@ -189,6 +186,7 @@ final class TaskKeyspace {
   KvCursor cursor(ScanOptions options) {
     checkOpen();
     try {
+      pending.flush();
       return reader().cursor(options);
     } catch (KvException e) {
       throw translated(e);
@@ -198,11 +196,12 @@ final class TaskKeyspace {
   void put(byte[] key, byte @Nullable [] value) {
     checkOpen();
     try {
-      KvWriter target = transactional ? buffered() : view;
-      if (value == null) {
-        target.delete(key);
+      if (!transactional) {
+        pending.put(key, value);
+      } else if (value == null) {
+        buffered().delete(key);
       } else {
-        target.put(key, value);
+        buffered().put(key, value);
       }
       written = true;
     } catch (KvException e) {
@@ -217,7 +216,7 @@ final class TaskKeyspace {
       if (transactional) {
         work.accept(Writes.to(buffered()));
       } else {
-        writeBatch(work);
+        pending.write(work);
       }
       written = true;
     } catch (KvException e) {
@@ -229,6 +228,7 @@ final class TaskKeyspace {
   <R extends @Nullable Object> R buffered(Function<KvView, R> work) {
     checkOpen();
     try {
+      pending.flush();
       R result = work.apply(buffered());
       if (!transactional) {
         buffer.commit();
@@ -248,7 +248,12 @@ final class TaskKeyspace {
   void restore(Consumer<Writes> work) {
     checkOpen();
     try {
-      writeBatch(work);
+      pending.flush();
+      WriteBatch batch = new WriteBatch().in(keyspace);
+      work.accept(Writes.to(batch));
+      if (batch.count() > 0) {
+        instance.store().write(batch);
+      }
       written = true;
     } catch (KvException e) {
       throw translated(e);
@@ -259,6 +264,7 @@ final class TaskKeyspace {
   void restoreBuffered(Consumer<KvView> work) {
     checkOpen();
     try {
+      pending.flush();
       work.accept(buffered());
       buffer.commit();
       written = true;
@@ -266,14 +272,6 @@ final class TaskKeyspace {
       throw translated(e);
     } finally {
       buffer.discard();
-    }
-  }
-
-  private void writeBatch(Consumer<Writes> work) {
-    WriteBatch batch = new WriteBatch().in(keyspace);
-    work.accept(Writes.to(batch));
-    if (batch.count() > 0) {
-      instance.store().write(batch);
     }
   }
 
@@ -293,6 +291,7 @@ final class TaskKeyspace {
   long entriesEstimate() {
     checkOpen();
     try {
+      pending.flush();
       return instance.store().stats(keyspace).entriesEstimate();
     } catch (KvException e) {
       throw translated(e);
@@ -340,19 +339,10 @@ final class TaskKeyspace {
           }
         });
     WriteBatch batch = new WriteBatch().in(instance.meta());
-    before.forEach(
-        (partition, offset) -> {
-          if (!after.containsKey(partition)) {
-            batch.delete(offsetKey(partition));
-          }
-        });
-    after.forEach(
-        (partition, offset) -> {
-          if (!offset.equals(before.get(partition))) {
-            batch.put(
-                offsetKey(partition), ByteBuffer.allocate(Long.BYTES).putLong(offset).array());
-          }
-        });
+    if (!after.equals(before)) {
+      batch.put(metaKey(OFFSETS), encode(position(after)));
+    }
+    flushPending();
     Position now = addPosition(batch);
     if (transactional && buffer.bytes() > 0) {
       try {
@@ -371,6 +361,7 @@ final class TaskKeyspace {
   /** Writes the position if it has changed. */
   void commitPosition() {
     checkOpen();
+    flushPending();
     WriteBatch batch = new WriteBatch().in(instance.meta());
     Position now = addPosition(batch);
     commit(batch);
@@ -384,9 +375,17 @@ final class TaskKeyspace {
       now = position.copy();
     }
     if (!now.equals(writtenPosition)) {
-      batch.put(metaKey(POSITION, 0), encode(now));
+      batch.put(metaKey(POSITION), encode(now));
     }
     return now;
+  }
+
+  private void flushPending() {
+    try {
+      pending.flush();
+    } catch (KvException e) {
+      throw translated(e);
+    }
   }
 
   private void commit(WriteBatch batch) {
@@ -412,18 +411,29 @@ final class TaskKeyspace {
     }
   }
 
-  private byte[] metaKey(byte kind, int furtherBytes) {
-    byte[] key = new byte[NAME_LENGTH + 1 + furtherBytes];
-    System.arraycopy(name, 0, key, 0, NAME_LENGTH);
+  private byte[] metaKey(byte kind) {
+    byte[] key = Arrays.copyOf(name, NAME_LENGTH + 1);
     key[NAME_LENGTH] = kind;
     return key;
   }
 
-  private byte[] offsetKey(TopicPartition partition) {
-    byte[] topic = partition.topic().getBytes(UTF_8);
-    byte[] key = metaKey(OFFSET, Integer.BYTES + topic.length);
-    ByteBuffer.wrap(key).position(NAME_LENGTH + 1).putInt(partition.partition()).put(topic);
-    return key;
+  private static Position position(Map<TopicPartition, Long> offsets) {
+    Position position = Position.emptyPosition();
+    offsets.forEach(
+        (partition, offset) ->
+            position.withComponent(partition.topic(), partition.partition(), offset));
+    return position;
+  }
+
+  private static Map<TopicPartition, Long> offsets(Position position) {
+    Map<TopicPartition, Long> offsets = new HashMap<>();
+    for (String topic : position.getTopics()) {
+      position
+          .getPartitionPositions(topic)
+          .forEach(
+              (partition, offset) -> offsets.put(new TopicPartition(topic, partition), offset));
+    }
+    return offsets;
   }
 
   /** Adds the deletion of all that the shared keyspace has about a keyspace. */

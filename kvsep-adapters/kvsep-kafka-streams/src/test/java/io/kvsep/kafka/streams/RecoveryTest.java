@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.common.header.internals.RecordHeaders;
@@ -96,6 +97,65 @@ final class RecoveryTest {
     assertEquals(10L, recovered.committedOffset(CHANGELOG));
     assertEquals(Position.fromMap(Map.of("input", Map.of(3, 42L))), recovered.getPosition());
     assertArrayEquals(value("1"), recovered.get(key("a")));
+  }
+
+  @Test
+  void writesWaitForMoreOrForACommit() throws Exception {
+    Path live = directory.resolve("live");
+    KeyValueStore<Bytes, byte[]> store = open(counts(), live, AT_LEAST_ONCE);
+    KvStore files = openStore(live.resolve("test/.kvsep"));
+    long before = files.stats().commits();
+    store.put(key("a"), value("1"));
+    store.put(key("a"), value("2"));
+    store.delete(key("b"));
+    assertEquals(before, files.stats().commits());
+    assertArrayEquals(value("2"), store.get(key("a")));
+    assertNull(store.get(key("b")));
+    store.commit(Map.of());
+    // The writes, and the position.
+    assertEquals(before + 2, files.stats().commits());
+
+    long committed = files.stats().commits();
+    for (int i = 0; i < 100; i++) {
+      store.put(key("k" + i), new byte[1_000]);
+    }
+    assertEquals(committed + 3, files.stats().commits());
+    KeyValueStore<Bytes, byte[]> recovered =
+        open(counts(), Folders.copy(live, directory.resolve("killed")), AT_LEAST_ONCE);
+    assertArrayEquals(value("2"), recovered.get(key("a")));
+    assertArrayEquals(new byte[1_000], recovered.get(key("k95")));
+    assertNull(recovered.get(key("k99")));
+  }
+
+  @Test
+  void otherThreadsReadWritesThatWait() throws Exception {
+    KeyValueStore<Bytes, byte[]> store = open(counts(), directory, AT_LEAST_ONCE);
+    store.put(key("a"), value("1"));
+    AtomicReference<byte[]> found = new AtomicReference<>();
+    List<Bytes> scanned = new ArrayList<>();
+    Thread reader =
+        new Thread(
+            () -> {
+              found.set(store.get(key("a")));
+              try (KeyValueIterator<Bytes, byte[]> all = store.all()) {
+                all.forEachRemaining(entry -> scanned.add(entry.key));
+              }
+            });
+    reader.start();
+    reader.join();
+    assertArrayEquals(value("1"), found.get());
+    assertEquals(List.of(key("a")), scanned);
+  }
+
+  @Test
+  void keyThatIsTooLongIsRefusedAtOnce() {
+    KeyValueStore<Bytes, byte[]> store = open(counts(), directory, AT_LEAST_ONCE);
+    Bytes tooLong = Bytes.wrap(new byte[70_000]);
+    assertThrows(ProcessorStateException.class, () -> store.put(tooLong, value("1")));
+    assertThrows(ProcessorStateException.class, () -> store.put(tooLong, null));
+    store.put(key("a"), value("1"));
+    assertThrows(ProcessorStateException.class, () -> store.put(tooLong, value("1")));
+    assertArrayEquals(value("1"), store.get(key("a")));
   }
 
   @Test
@@ -295,7 +355,8 @@ final class RecoveryTest {
     Path moved = directory.resolve("test/moved");
     Files.move(files, moved);
     assertThrows(StoreFailedException.class, () -> openStore(files).flush());
-    assertThrows(ProcessorStateException.class, () -> store.put(key("b"), value("2")));
+    store.put(key("b"), value("2"));
+    assertThrows(ProcessorStateException.class, store::all);
     assertThrows(ProcessorStateException.class, () -> store.commit(Map.of(CHANGELOG, 11L)));
     assertEquals(10L, store.committedOffset(CHANGELOG));
     assertThrows(ProcessorStateException.class, store::close);
@@ -327,6 +388,7 @@ final class RecoveryTest {
             .get();
     KvsepVersionedStore versions = new KvsepVersionedStore("versions", 10_000, 1_000);
     open(windows, live, AT_LEAST_ONCE).put(key("a"), value("1"), 0);
+    windows.commit(Map.of());
     open(versions, live, AT_LEAST_ONCE).put(key("a"), value("1"), 0);
     versions.put(key("a"), value("2"), 100);
     Path earlier = Folders.copy(live, directory.resolve("earlier"));
@@ -336,6 +398,7 @@ final class RecoveryTest {
     versions.close();
 
     open(windows, earlier, AT_LEAST_ONCE).put(key("a"), value("3"), 10_000_000);
+    windows.commit(Map.of());
     open(versions, earlier, AT_LEAST_ONCE).put(key("a"), value("3"), 10_000_000);
     KvStore store = openStore(earlier.resolve("test/.kvsep"));
     // One window; two versions, and when the first of them ends.
