@@ -178,8 +178,9 @@ public final class KvOptions {
 
     /**
      * Values up to this many bytes are stored inline with their keys; longer ones only in the value
-     * log. Default 256, but 64 for what is written while the store exceeds half of all memory; from
-     * 0 (only empty values) to 64 KiB.
+     * log. Default 256, but 64 for what is written while the store exceeds 4 GiB or half of all
+     * memory; from 0 (only empty values) to 64 KiB. Compactions of such a store move longer inline
+     * values into blob files.
      *
      * @param value the value of the option
      * @return this builder

@@ -42,6 +42,12 @@ final class OpenStore extends StoreView implements KvStore {
   /** Keeps the sync timer from occupying a processor. */
   private static final long SYNC_INTERVAL_NANOS_MIN = 1_000_000;
 
+  /**
+   * In a larger store, compactions of inline values write more than a device takes, and level 0
+   * fills up while one of them runs.
+   */
+  private static final long LARGE_FROM_BYTES = 4L << 30;
+
   private final TransactionRetry retry;
 
   /** For tests that supply their own engine, with small limits or another storage. */
@@ -118,6 +124,7 @@ final class OpenStore extends StoreView implements KvStore {
             options.segmentBytes(),
             options.inlineValueBytesMax(),
             options.inlineValueBytesMaxIfLarge(),
+            LARGE_FROM_BYTES,
             compresses ? options.valueCompressionBytesMin() : Integer.MAX_VALUE,
             options.verifyValues()),
         Shape.forBudget(

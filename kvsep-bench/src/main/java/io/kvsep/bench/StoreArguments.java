@@ -40,8 +40,6 @@ record StoreArguments(
         .durability(durability(arguments, defaultDurability))
         .memoryBudgetBytes(
             arguments.number("memory-budget-mib", budgetMebibytes, 16, 1 << 20) << 20)
-        .inlineValueBytesMax(
-            arguments.count("inline-value-bytes-max", defaults.inlineValueBytesMax(), 0, 1 << 16))
         .spaceAmplificationMax(
             arguments.number("space-amplification-max-percent", 150, 105, 10_000) / 100.0)
         .keyBlockCompression(
@@ -53,6 +51,11 @@ record StoreArguments(
                 ? ValueCompression.LZ4
                 : ValueCompression.NONE)
         .verifyValues(arguments.choice("verify-values", "yes", "no").equals("yes"));
+    int inlineBytesMax = arguments.count("inline-value-bytes-max", -1, 0, 1 << 16);
+    if (inlineBytesMax >= 0) {
+      // Without it a store that outgrows memory keeps fewer values inline.
+      builder.inlineValueBytesMax(inlineBytesMax);
+    }
     KvOptions options = builder.build();
     return new StoreArguments(
         directory == null ? null : Path.of(directory),

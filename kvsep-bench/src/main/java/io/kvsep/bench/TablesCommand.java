@@ -128,6 +128,7 @@ final class TablesCommand {
               usual.segmentBytes(),
               dataset.valueBytes(),
               /* inlineBytesMaxIfLarge= */ dataset.valueBytes(),
+              /* largeFromBytes= */ Long.MAX_VALUE,
               /* compressionBytesMin= */ Integer.MAX_VALUE,
               /* areVerified= */ true),
           shape,

@@ -72,6 +72,19 @@ public final class ConfigDraft {
         value, values.inlineBytesMax(), values.compressionBytesMin(), values.areVerified());
   }
 
+  /** From so many bytes on the store is large although it may fit into memory. */
+  public ConfigDraft largeFromBytes(long value) {
+    values =
+        new Values(
+            values.segmentBytes(),
+            values.inlineBytesMax(),
+            values.inlineBytesMaxIfLarge(),
+            value,
+            values.compressionBytesMin(),
+            values.areVerified());
+    return this;
+  }
+
   public ConfigDraft shape(Shape value) {
     shape = value;
     return this;
@@ -104,8 +117,14 @@ public final class ConfigDraft {
 
   private ConfigDraft values(
       long segmentBytes, int inlineBytesMax, int compressionBytesMin, boolean areVerified) {
-    int ifLarge = Math.min(values.inlineBytesMaxIfLarge(), inlineBytesMax);
-    values = new Values(segmentBytes, inlineBytesMax, ifLarge, compressionBytesMin, areVerified);
+    values =
+        new Values(
+            segmentBytes,
+            inlineBytesMax,
+            Math.min(values.inlineBytesMaxIfLarge(), inlineBytesMax),
+            values.largeFromBytes(),
+            compressionBytesMin,
+            areVerified);
     return this;
   }
 

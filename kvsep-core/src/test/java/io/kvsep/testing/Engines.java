@@ -80,6 +80,7 @@ public final class Engines {
             SEGMENT_BYTES,
             /* inlineBytesMax= */ 64,
             /* inlineBytesMaxIfLarge= */ 16,
+            /* largeFromBytes= */ Long.MAX_VALUE,
             /* compressionBytesMin= */ 128,
             /* areVerified= */ true),
         TINY,

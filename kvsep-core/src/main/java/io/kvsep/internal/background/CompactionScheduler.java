@@ -314,7 +314,7 @@ public final class CompactionScheduler {
     return flushReordering.coveredBytesMax(version);
   }
 
-  /** Bytes of blob files written by flushes. */
+  /** Bytes of blob files written by flushes and compactions. */
   public long valueBytesWritten() {
     return flushReordering.bytesWritten();
   }
@@ -556,8 +556,12 @@ public final class CompactionScheduler {
     CompactionEvent event = FlightEvents.beginCompaction();
     VersionEdit edit;
     // The tables stay busy, so their values stay live and in the same files.
-    try (PointerTargets.Pins pins = pointerTargets.pin(plan)) {
-      edit = CompactionJob.run(context(pins.pointers()), plan);
+    try (PointerTargets.Pins pins = pointerTargets.pin(plan);
+        ValueSeparation values = flushReordering.separation(plan, pins.pointers())) {
+      edit = CompactionJob.run(context(values == null ? pins.pointers() : values), plan);
+      if (values != null) {
+        values.addTo(edit);
+      }
       failure.guard(() -> versions.apply(edit));
     }
     if (!plan.move()) {

@@ -13,23 +13,26 @@ import java.util.Map;
  * The log records that a flush copies in key order.
  *
  * @param before only records of segments below this one are copied
+ * @param valueBytesMax longer values are not copied
  * @param records upper bound of their number, by segment
  * @param bytes their total length
  * @param scattered whether most of them are not in key order yet
  */
-public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolean scattered) {
+public record FlushPlan(
+    long before, int valueBytesMax, Map<Long, Long> records, long bytes, boolean scattered) {
   /**
    * Walks a memtable.
    *
    * @param before as {@link #before}
+   * @param valueBytesMax as {@link #valueBytesMax}
    */
-  public static FlushPlan of(InternalIterator memtable, long before) {
+  public static FlushPlan of(InternalIterator memtable, long before, int valueBytesMax) {
     RecordOrder order = new RecordOrder();
     for (memtable.seekToFirst(); memtable.isValid(); memtable.next()) {
       int kind = Tag.kind(memtable.tag());
       Region payload = memtable.payloadRegion();
       long pointer = memtable.payloadOffset() + Payload.headerLength(kind);
-      if (Tag.baseKind(kind) == Tag.POINTER && takes(payload, pointer, before)) {
+      if (Tag.baseKind(kind) == Tag.POINTER && takes(payload, pointer, before, valueBytesMax)) {
         order.add(payload, pointer);
       }
     }
@@ -44,15 +47,17 @@ public record FlushPlan(long before, Map<Long, Long> records, long bytes, boolea
       bytes += segment.bytes();
       inOrder += segment.inOrder();
     }
-    return new FlushPlan(before, records, bytes, RecordOrder.isScattered(count, inOrder));
+    return new FlushPlan(
+        before, valueBytesMax, records, bytes, RecordOrder.isScattered(count, inOrder));
   }
 
   public boolean takes(Region pointer, long pointerOffset) {
-    return takes(pointer, pointerOffset, before);
+    return takes(pointer, pointerOffset, before, valueBytesMax);
   }
 
-  private static boolean takes(Region pointer, long pointerOffset, long before) {
+  private static boolean takes(Region pointer, long pointerOffset, long before, int valueBytesMax) {
     return ValuePointer.segment(pointer, pointerOffset) < before
-        && ValuePointer.recordLength(pointer, pointerOffset) < RecordOrder.SCATTERED_BYTES_MAX;
+        && ValuePointer.recordLength(pointer, pointerOffset) < RecordOrder.SCATTERED_BYTES_MAX
+        && ValuePointer.valueLength(pointer, pointerOffset) <= valueBytesMax;
   }
 }

@@ -1,8 +1,8 @@
 package io.kvsep.internal.background;
 
+import io.kvsep.internal.compaction.CompactionPlan;
 import io.kvsep.internal.compaction.PointerRefresh;
 import io.kvsep.internal.config.EngineConfig;
-import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.EpochSlot;
@@ -17,21 +17,18 @@ import io.kvsep.internal.version.Version;
 import io.kvsep.internal.version.VersionEdit;
 import io.kvsep.internal.version.VersionSet;
 import io.kvsep.internal.vlog.BlobFileWriter;
-import io.kvsep.internal.vlog.Segment;
 import io.kvsep.internal.vlog.SegmentDirectory;
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Has flushes copy values in key order if the store does not fit into memory. The log holds them in
- * write order, so a scan would need a device read for nearly each. The flush copies a memtable's
- * records into a blob file, to which the level 0 table points; see docs/decisions/11.
+ * Has flushes copy values in key order if the store does not fit into memory or is large. The log
+ * holds them in write order, so a scan would need a device read for nearly each. The flush copies a
+ * memtable's records into a blob file, to which the level 0 table points; see docs/decisions/11.
  *
  * <p>Invariants:
  *
@@ -95,14 +92,14 @@ public final class FlushReordering {
     List<TableMeta> run(PointerRefresh pointers) throws IOException;
   }
 
-  /** Bytes of installed blob files. */
+  /** Bytes of installed blob files, those of compactions included. */
   long bytesWritten() {
     return bytesWritten.get();
   }
 
   /** Flushes a memtable, with its values in key order if that pays. */
   Output run(Memtable memtable, Flush flush) throws IOException {
-    FlushPlan plan = outgrowsMemory() ? plan(memtable) : null;
+    FlushPlan plan = isLarge() ? plan(memtable) : null;
     if (plan != null && plan.scattered() && plan.bytes() >= leastBytes()) {
       Values values = new Values(plan);
       try {
@@ -133,27 +130,57 @@ public final class FlushReordering {
 
   /**
    * Values up to this length are stored with their key. Each compaction writes such a value again,
-   * so a store that outgrows memory, where writing to the device is the limit, keeps fewer of them.
+   * so a large store, where writing to the device is the limit, keeps fewer of them.
    */
   int inlineValueBytesMax() {
     EngineConfig.Values values = config.values();
-    return outgrowsMemory() ? values.inlineBytesMaxIfLarge() : values.inlineBytesMax();
+    return isLarge() ? values.inlineBytesMaxIfLarge() : values.inlineBytesMax();
+  }
+
+  private boolean isLarge() {
+    return bytes() > config.values().largeFromBytes() || outgrowsMemory();
   }
 
   /** False if the store holds less than one file. */
   private boolean outgrowsMemory() {
-    long bytes = logBytes.getAsLong() + versions.current().tableBytes();
+    long bytes = bytes();
     return bytes >= leastBytes()
         && (segments.cold().isCold() || bytes > config.reclaim().orderFromBytes().getAsLong());
+  }
+
+  private long bytes() {
+    return logBytes.getAsLong() + versions.current().tableBytes();
+  }
+
+  /**
+   * Moves inline values of a compaction into blob files; null unless its tables have values that
+   * were stored inline before the store became so large.
+   */
+  @Nullable ValueSeparation separation(CompactionPlan plan, PointerRefresh pointers) {
+    int inlineBytesMax = inlineValueBytesMax();
+    boolean worth =
+        inlineBytesMax < config.values().inlineBytesMax()
+            && ValueSeparation.isWorth(plan, inlineBytesMax, leastBytes());
+    return worth
+        ? new ValueSeparation(
+            config,
+            versions,
+            ledger,
+            new NewSegments(config, versions, segments, epochs, ledger, bytesWritten),
+            pointers,
+            inlineBytesMax)
+        : null;
   }
 
   private long leastBytes() {
     return config.shape().memtables().logBytesMin() / LEAST_PARTS;
   }
 
+  /** Of a large store in memory, just the values that a smaller one would have inline. */
   private FlushPlan plan(Memtable memtable) {
+    int valueBytesMax = outgrowsMemory() ? Integer.MAX_VALUE : config.values().inlineBytesMax();
     try (InternalIterator entries = memtable.iterator()) {
-      return FlushPlan.of(entries, followedFrom.getAsLong());
+      return FlushPlan.of(entries, followedFrom.getAsLong(), valueBytesMax);
     }
   }
 
@@ -174,7 +201,7 @@ public final class FlushReordering {
     /** Adds the blob files, which the edit owns from now on. */
     void addValues(VersionEdit edit) {
       if (values != null) {
-        values.addTo(edit);
+        values.files.addTo(edit);
       }
     }
 
@@ -194,11 +221,9 @@ public final class FlushReordering {
     private final FlushPlan plan;
     private final long fileBytesMax =
         Math.min(config.values().segmentBytes(), BlobFileWriter.FILE_BYTES_MAX / 2);
-    private final List<Segment> files = new ArrayList<>();
+    private final NewSegments files =
+        new NewSegments(config, versions, segments, epochs, ledger, bytesWritten);
     private @Nullable BlobFileWriter writer;
-
-    /** Whether an edit may have named the files. */
-    private boolean named;
 
     Values(FlushPlan plan) {
       this.plan = plan;
@@ -262,28 +287,16 @@ public final class FlushReordering {
     }
 
     private void finishFile(BlobFileWriter current) throws IOException {
-      long bytes = current.finish();
-      files.add(
-          Segment.openRelocated(
-              config.storage(), versions.storeId(), current.fileId(), bytes, epochs, ledger));
+      files.add(current.fileId(), current.finish());
       writer = null;
       current.close();
     }
 
     @Override
-    public void finish() throws IOException {
+    public void endTable() throws IOException {
       if (writer != null) {
         finishFile(writer);
       }
-    }
-
-    void addTo(VersionEdit edit) {
-      for (Segment file : files) {
-        edit.addRelocated(file.id(), file.publishedEnd());
-        segments.add(file);
-        bytesWritten.addAndGet(file.publishedEnd());
-      }
-      named = true;
     }
 
     @Override
@@ -291,30 +304,7 @@ public final class FlushReordering {
       if (writer != null) {
         writer.close();
       }
-      // After an error they may be installed nevertheless.
-      Map<Long, ?> inForce = versions.current().segments();
-      for (Segment file : files) {
-        if (!inForce.containsKey(file.id())) {
-          takeBack(file);
-        }
-      }
-    }
-
-    private void takeBack(Segment file) {
-      segments.unlist(file.id());
-      epochs.retire(file::free);
-      if (!named) {
-        delete(file);
-      }
-    }
-
-    private void delete(Segment file) {
-      try {
-        config.storage().delete(StoreFiles.segment(file.id()));
-      } catch (IOException e) {
-        // It becomes an orphan, which the next open removes.
-        return;
-      }
+      files.close();
     }
   }
 }

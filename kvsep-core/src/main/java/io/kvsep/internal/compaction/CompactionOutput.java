@@ -47,9 +47,10 @@ final class CompactionOutput implements AutoCloseable {
   private final List<String> names = new ArrayList<>();
   private @Nullable TableWriter writer;
   private boolean finished;
+  private PointerRefresh pointers = PointerRefresh.NONE;
 
-  /** The payload of an entry with a refreshed pointer. */
-  private final GrowingRegion refreshedPayload;
+  /** The payload of an entry with a new pointer. */
+  private final GrowingRegion newPayload;
 
   private RangeTombstones ranges = RangeTombstones.NONE;
 
@@ -92,16 +93,17 @@ final class CompactionOutput implements AutoCloseable {
     this.fileNumbers = fileNumbers;
     this.tableBytes = tableBytes;
     this.unsynced = unsynced;
-    this.refreshedPayload = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
+    this.newPayload = new GrowingRegion(ledger, MemoryPurpose.TABLE_BUILD);
   }
 
   void writeAll(
       InternalIterator input,
       VersionFilter filter,
-      PointerRefresh pointers,
+      PointerRefresh newPointers,
       BooleanSupplier cancelled)
       throws IOException {
     int untilCheck = CANCEL_CHECK_ENTRIES;
+    pointers = newPointers;
     ranges = filter.survivingRanges();
     for (input.seekToFirst(); input.isValid(); input.next()) {
       if (--untilCheck == 0) {
@@ -110,14 +112,13 @@ final class CompactionOutput implements AutoCloseable {
         }
         untilCheck = CANCEL_CHECK_ENTRIES;
       }
-      write(input, filter, pointers);
+      write(input, filter);
     }
     passRanges(null);
   }
 
   /** Apart from the loop, which the JIT compiles for each kind of input. */
-  private void write(InternalIterator input, VersionFilter filter, PointerRefresh pointers)
-      throws IOException {
+  private void write(InternalIterator input, VersionFilter filter) throws IOException {
     VersionFilter.Verdict verdict = filter.judge(input);
     // The first version of a key may be dropped while an older one is kept.
     newKey |= filter.isNewKey();
@@ -133,7 +134,7 @@ final class CompactionOutput implements AutoCloseable {
     }
     TableWriter target = writer();
     if (verdict == VersionFilter.Verdict.KEEP) {
-      keep(input, pointers, target);
+      keep(input, target);
     } else {
       target.add(
           input.keyRegion(),
@@ -146,32 +147,32 @@ final class CompactionOutput implements AutoCloseable {
     }
   }
 
-  private void keep(InternalIterator input, PointerRefresh pointers, TableWriter target)
-      throws IOException {
-    int length = pointers == PointerRefresh.NONE ? 0 : refreshPayload(input, pointers);
+  private void keep(InternalIterator input, TableWriter target) throws IOException {
+    int length = pointers == PointerRefresh.NONE ? 0 : newPayload(input);
     if (length == 0) {
       target.add(input);
       return;
     }
+    int expires = Tag.kind(input.tag()) & Tag.EXPIRES;
     target.add(
         input.keyRegion(),
         input.keyOffset(),
         input.keyLength(),
-        input.tag(),
-        refreshedPayload.region(),
+        Tag.of(Tag.sequence(input.tag()), Tag.POINTER | expires),
+        newPayload.region(),
         0,
         length);
   }
 
-  /** Rebuilds the payload with a better pointer. Returns its length, 0 if there is none. */
-  private int refreshPayload(InternalIterator input, PointerRefresh pointers) throws IOException {
+  /** Builds a payload with a new pointer. Returns its length, 0 if the entry keeps its payload. */
+  private int newPayload(InternalIterator input) throws IOException {
+    Region payload = newPayload.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);
     int kind = Tag.kind(input.tag());
-    if (Tag.baseKind(kind) != Tag.POINTER) {
-      return 0;
-    }
-    Region payload = refreshedPayload.ensure(Payload.EXPIRY_BYTES + ValuePointer.BYTES_MAX);
     int header = Payload.headerLength(kind);
-    int pointer = pointers.refresh(input, input.payloadOffset() + header, payload, header);
+    int pointer =
+        Tag.baseKind(kind) == Tag.POINTER
+            ? pointers.refresh(input, input.payloadOffset() + header, payload, header)
+            : pointers.separate(input, payload, header);
     if (pointer == 0) {
       return 0;
     }
@@ -218,7 +219,7 @@ final class CompactionOutput implements AutoCloseable {
   /** Deletes all output unless {@link #finish} succeeded. */
   @Override
   public void close() {
-    refreshedPayload.close();
+    newPayload.close();
     if (writer != null) {
       writer.close();
       writer = null;
@@ -253,6 +254,8 @@ final class CompactionOutput implements AutoCloseable {
   private void finishTable(byte @Nullable [] end) throws IOException {
     RangeTombstones part = ranges.isEmpty() ? ranges : ranges.clip(tableStart, end);
     if (writer != null || !part.isEmpty()) {
+      // First, because repair assumes that a complete table leads to its values.
+      pointers.endTable();
       TableWriter current = writer();
       TableMeta table = unsynced == null ? current.finish(part) : current.finishUnsynced(part);
       metas.add(table);

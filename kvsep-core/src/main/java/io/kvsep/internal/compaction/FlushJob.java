@@ -35,8 +35,6 @@ public final class FlushJob {
                 context.fileNumbers(),
                 Long.MAX_VALUE)) {
       output.writeAll(memtable, filter, context.pointers(), context.cancelled());
-      // First, because repair assumes that a complete table leads to its values.
-      context.pointers().finish();
       return output.finish();
     }
   }

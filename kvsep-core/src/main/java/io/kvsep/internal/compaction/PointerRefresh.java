@@ -20,6 +20,18 @@ public interface PointerRefresh {
   int refresh(InternalIterator entry, long pointerOffset, Region target, long targetOffset)
       throws IOException;
 
-  /** Called after the last entry; what was written for the entries is durable on return. */
-  default void finish() throws IOException {}
+  /**
+   * Stores the current entry's value, which is inline, apart from the table, and writes a pointer
+   * to it.
+   *
+   * @param entry positioned at an entry with an inline value
+   * @return bytes written, at most those of the longest pointer; 0 if the value stays inline
+   */
+  default int separate(InternalIterator entry, Region target, long targetOffset)
+      throws IOException {
+    return 0;
+  }
+
+  /** Called before a table ends; what its entries' new pointers lead to is durable on return. */
+  default void endTable() throws IOException {}
 }

@@ -59,7 +59,9 @@ public record EngineConfig(
    *
    * @param segmentBytes length of a log segment
    * @param inlineBytesMax values up to this length are stored with their key
-   * @param inlineBytesMaxIfLarge the same for what is written while the store exceeds memory
+   * @param inlineBytesMaxIfLarge the same for what is written while the store is large
+   * @param largeFromBytes length of log and tables from which a store is large; one that exceeds
+   *     memory always is
    * @param compressionBytesMin minimum length of compressed values; Integer.MAX_VALUE disables
    *     compression
    * @param areVerified whether user reads verify the checksums of values in the log
@@ -68,6 +70,7 @@ public record EngineConfig(
       long segmentBytes,
       int inlineBytesMax,
       int inlineBytesMaxIfLarge,
+      long largeFromBytes,
       int compressionBytesMin,
       boolean areVerified) {}
 

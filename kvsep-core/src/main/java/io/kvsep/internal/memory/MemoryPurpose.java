@@ -12,7 +12,7 @@ public enum MemoryPurpose {
   TABLE_BUILD,
   /** Records being copied out of old segments. */
   RECLAIM,
-  /** Entries sorted for a bulk load, and its records before they are written. */
+  /** Entries sorted for a bulk load, and records of new blob files before they are written. */
   BULK_LOAD,
   /** Decompressed table blocks. */
   BLOCK_CACHE

@@ -25,6 +25,7 @@ public final class SortedBlobWriter implements AutoCloseable {
 
   private static final int BUFFER_BYTES = 256 << 10;
 
+  private final Storage storage;
   private final long fileId;
   private final Frame.Encoding encoding;
   private final NewBlobFile file;
@@ -40,6 +41,7 @@ public final class SortedBlobWriter implements AutoCloseable {
   public SortedBlobWriter(
       Storage storage, StoreId storeId, long fileId, MemoryLedger ledger, Frame.Encoding encoding)
       throws IOException {
+    this.storage = storage;
     this.fileId = fileId;
     this.encoding = encoding;
     this.file = new NewBlobFile(storage, fileId);
@@ -125,6 +127,21 @@ public final class SortedBlobWriter implements AutoCloseable {
 
   /** Returns the length. The caller makes contents and name durable. */
   public long finish() throws IOException {
+    writeFooter();
+    file.finish();
+    return sink.filePosition();
+  }
+
+  /** As {@link #finish}, with contents and name durable. */
+  public long finishDurable() throws IOException {
+    writeFooter();
+    file.file().sync();
+    storage.syncDirectory();
+    file.finish();
+    return sink.filePosition();
+  }
+
+  private void writeFooter() throws IOException {
     file.begin();
     sink.flush();
     long recordsEnd = sink.filePosition();
@@ -133,8 +150,6 @@ public final class SortedBlobWriter implements AutoCloseable {
     BlobFileFormat.putFooter(footer, recordsEnd, recordsEnd, 0, 0, 0, window);
     sink.advance(BlobFileFormat.FOOTER_BYTES);
     sink.flush();
-    file.finish();
-    return sink.filePosition();
   }
 
   @Override

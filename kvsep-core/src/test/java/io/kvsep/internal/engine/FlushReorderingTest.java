@@ -68,6 +68,7 @@ final class FlushReorderingTest {
   private long memoryBytes;
 
   private long retainedBytes;
+  private long largeFromBytes = Long.MAX_VALUE;
   private StorageEngine engine = open();
 
   private StorageEngine open() {
@@ -78,6 +79,7 @@ final class FlushReorderingTest {
     return StorageEngine.open(
         ConfigDraft.of(base)
             .segmentBytes(64 << 10)
+            .largeFromBytes(largeFromBytes)
             .compressionBytesMin(150)
             .shape(Engines.withOrderedFlushes())
             .reclaim(new Reclaim(goal, 0, Long.MAX_VALUE, () -> memoryBytes))
@@ -246,6 +248,25 @@ final class FlushReorderingTest {
     fill(40);
     engine.compact();
     assertEquals(List.of(), places());
+    check();
+  }
+
+  @Test
+  void aLargeStoreInMemoryOrdersTheValuesThatItNoLongerHasInline() throws IOException {
+    engine.close();
+    memoryBytes = Long.MAX_VALUE;
+    largeFromBytes = 4 << 10;
+    storage = new CrashableStorage();
+    engine = open();
+    fill();
+    engine.flush();
+    assertEquals(0, filesInOrder(), "longer values stay in the log");
+    for (int i = 0; i < 4; i++) {
+      fill(60);
+    }
+    engine.flush();
+    assertEquals(1, filesInOrder());
+    engine.compactTables();
     check();
   }
 
