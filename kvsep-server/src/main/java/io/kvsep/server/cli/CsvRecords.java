@@ -17,9 +17,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The records of comma-separated values as in RFC 4180, in UTF-8. A handler makes a record of
- * fields, of which there may be any number, each as long as a value; the library's own handlers
- * have lower limits for both.
+ * The records of comma-separated values as in RFC 4180, in UTF-8. A handler makes a record of any
+ * number of fields, each as long as a value; the library's own handlers have lower limits for both.
  */
 final class CsvRecords<R> {
   /** Length of the longest value. */
