@@ -112,8 +112,29 @@ public final class ScanOptions {
     return new ScanOptions(from, to, reverse, keysOnly, limit, entries);
   }
 
-  boolean isKeysOnly() {
+  /** {@return a copy of the first key of the range, null for an open end} */
+  public byte @Nullable [] from() {
+    return from == null ? null : from.clone();
+  }
+
+  /** {@return a copy of the key after the range, null for an open end} */
+  public byte @Nullable [] to() {
+    return to == null ? null : to.clone();
+  }
+
+  /** {@return whether the order is descending} */
+  public boolean isReverse() {
+    return reverse;
+  }
+
+  /** {@return whether values are never read} */
+  public boolean isKeysOnly() {
     return keysOnly;
+  }
+
+  /** {@return the limit of entries, {@link Long#MAX_VALUE} for none} */
+  public long limit() {
+    return limit;
   }
 
   ScanBounds bounds(int keyspace) {

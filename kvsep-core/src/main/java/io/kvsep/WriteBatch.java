@@ -1,12 +1,16 @@
 package io.kvsep;
 
 import io.kvsep.internal.base.Keyspaces;
+import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.engine.StorageEngine;
 import io.kvsep.internal.write.BatchWrites;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Writes that are applied atomically: readers and recovery see all of them or none. Order is kept;
@@ -118,6 +122,82 @@ public final class WriteBatch {
     buffer.deleteRange(
         keyspace, Objects.requireNonNull(from, "from"), Objects.requireNonNull(to, "to"));
     return this;
+  }
+
+  /** Receives the writes of a batch; see {@link #forEach}. The arrays are copies. */
+  public interface Visitor {
+    /**
+     * Receives a put.
+     *
+     * @param keyspace null for the store's own
+     * @param key the key
+     * @param value the value
+     */
+    void put(@Nullable Keyspace keyspace, byte[] key, byte[] value);
+
+    /**
+     * Receives a put with a time to live.
+     *
+     * @param keyspace null for the store's own
+     * @param key the key
+     * @param value the value
+     * @param timeToLive from the moment at which the batch is written
+     */
+    void put(@Nullable Keyspace keyspace, byte[] key, byte[] value, Duration timeToLive);
+
+    /**
+     * Receives a put with a time of expiry.
+     *
+     * @param keyspace null for the store's own
+     * @param key the key
+     * @param value the value
+     * @param expiresAtMillis milliseconds since the epoch
+     */
+    void putUntil(@Nullable Keyspace keyspace, byte[] key, byte[] value, long expiresAtMillis);
+
+    /**
+     * Receives a delete.
+     *
+     * @param keyspace null for the store's own
+     * @param key the key
+     */
+    void delete(@Nullable Keyspace keyspace, byte[] key);
+
+    /**
+     * Receives the deletion of a range that is not empty.
+     *
+     * @param keyspace null for the store's own
+     * @param from the first key of the range
+     * @param to the key after the range
+     */
+    void deleteRange(@Nullable Keyspace keyspace, byte[] from, byte[] to);
+  }
+
+  /**
+   * Passes every write to {@code visitor}, in order, for programs that send batches elsewhere. The
+   * visitor must not change the batch.
+   *
+   * @param visitor receives the writes
+   */
+  public void forEach(Visitor visitor) {
+    Objects.requireNonNull(visitor, "visitor");
+    Map<Integer, Keyspace> byId = new HashMap<>();
+    keyspaces.forEach(used -> byId.put(used.id(), used));
+    buffer.forEach(
+        (kind, id, key, value, timeToLiveMillis) -> {
+          Keyspace in = byId.get(id);
+          if (kind == Tag.DELETE) {
+            visitor.delete(in, key);
+          } else if (kind == Tag.RANGE_DELETE) {
+            visitor.deleteRange(in, key, value);
+          } else if (timeToLiveMillis == 0) {
+            visitor.put(in, key, value);
+          } else if (timeToLiveMillis > 0) {
+            visitor.put(in, key, value, Duration.ofMillis(timeToLiveMillis));
+          } else {
+            visitor.putUntil(in, key, value, -timeToLiveMillis);
+          }
+        });
   }
 
   /** {@return number of writes in the batch} */

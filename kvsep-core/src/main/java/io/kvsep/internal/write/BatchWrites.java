@@ -110,6 +110,34 @@ public final class BatchWrites {
     chunksUsed = 0;
   }
 
+  /** Receives copies of writes. */
+  public interface Receiver {
+    /**
+     * @param kind as in {@link Tag}
+     * @param value empty for a delete; the end of a deleted range, as the user gave it
+     * @param timeToLiveMillis as in {@link BatchWrites#put}
+     */
+    void write(int kind, int keyspace, byte[] key, byte[] value, long timeToLiveMillis);
+  }
+
+  /** Passes on every write, in order. */
+  public void forEach(Receiver receiver) {
+    Records records = new Records(/* nowMillis= */ 0);
+    while (records.next()) {
+      int kind = records.kind & ~Tag.EXPIRES;
+      int skipped = kind == Tag.RANGE_DELETE ? Keyspaces.prefixLength(records.keyspace) : 0;
+      receiver.write(
+          kind,
+          records.keyspace,
+          Arrays.copyOfRange(records.key, records.keyOffset, records.keyOffset + records.keyLength),
+          Arrays.copyOfRange(
+              records.key,
+              records.valueOffset + skipped,
+              records.valueOffset + records.valueLength),
+          records.timeToLiveMillis);
+    }
+  }
+
   /** Times to live count from {@code nowMillis}. */
   public RecordSource records(long nowMillis) {
     return new Records(nowMillis);
@@ -199,6 +227,7 @@ public final class BatchWrites {
 
   private final class Records extends RecordSource {
     private final long nowMillis;
+    private long timeToLiveMillis;
     private int chunkIndex;
     private int at;
 
@@ -226,9 +255,9 @@ public final class BatchWrites {
       keyspace = getInt(source, at + 1);
       keyLength = getInt(source, at + 5);
       valueLength = getInt(source, at + 9);
-      long timeToLive =
+      timeToLiveMillis =
           (getInt(source, at + 13) & 0xffffffffL) | ((long) getInt(source, at + 17) << 32);
-      expiresAtMillis = Expiry.at(nowMillis, timeToLive);
+      expiresAtMillis = Expiry.at(nowMillis, timeToLiveMillis);
       key = source;
       keyOffset = at + HEADER_BYTES;
       value = kind == Tag.DELETE ? null : source;
