@@ -96,7 +96,11 @@ public final class Seeds {
     String module =
         name.startsWith("io.kvsep.server.")
             ? "kvsep-server"
-            : name.startsWith("io.kvsep.collections.") ? "kvsep-adapters/kvsep-collections" : "";
+            : name.startsWith("io.kvsep.cluster.")
+                ? "kvsep-cluster"
+                : name.startsWith("io.kvsep.collections.")
+                    ? "kvsep-adapters/kvsep-collections"
+                    : "";
     return module.isEmpty()
         ? "kvsep-core"
         : module + " -am -Dsurefire.failIfNoSpecifiedTests=false";

@@ -1,0 +1,96 @@
+package io.kvsep.cluster;
+
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The clock of a replica. What changes the store must see the same time on every replica, also when
+ * the log is applied again after a crash: an entry that compaction drops because it has expired by
+ * the wall clock would still be there on a replica that applies the same commands elsewhere. So the
+ * group has a time of its own, that of the newest applied entry, which never goes back. All threads
+ * see it, except in reads of users, which see the wall clock. Thread safe.
+ */
+final class GroupClock extends Clock {
+  /** Stands for the wall clock. */
+  private static final Long WALL = Long.MIN_VALUE;
+
+  /** What the current thread sees instead of the group's time. */
+  private static final ThreadLocal<@Nullable Long> SEEN = new ThreadLocal<>();
+
+  private final Clock wall;
+  private volatile long groupMillis;
+
+  GroupClock(Clock wall) {
+    this.wall = wall;
+  }
+
+  /** Moves the group's time on; an earlier time has no effect. For one thread at a time. */
+  void advance(long millis) {
+    groupMillis = Math.max(groupMillis, millis);
+  }
+
+  /** Sets the group's time to that of a store that was opened. */
+  void reset(long millis) {
+    groupMillis = millis;
+  }
+
+  long groupMillis() {
+    return groupMillis;
+  }
+
+  /** The time that readers see: never behind that of the group. */
+  long wallMillis() {
+    return Math.max(wall.millis(), groupMillis);
+  }
+
+  /** Runs a read of a user. */
+  static <R extends @Nullable Object> R asReader(Supplier<R> read) {
+    return seeing(WALL, read);
+  }
+
+  /** Runs {@code work} at a time that stands still. */
+  static <R extends @Nullable Object> R at(long millis, Supplier<R> work) {
+    return seeing(millis, work);
+  }
+
+  private static <R extends @Nullable Object> R seeing(Long time, Supplier<R> work) {
+    Long outer = SEEN.get();
+    SEEN.set(time);
+    try {
+      return work.get();
+    } finally {
+      if (outer == null) {
+        SEEN.remove();
+      } else {
+        SEEN.set(outer);
+      }
+    }
+  }
+
+  @Override
+  public long millis() {
+    Long seen = SEEN.get();
+    if (seen == null) {
+      return groupMillis;
+    }
+    return seen.equals(WALL) ? wallMillis() : seen;
+  }
+
+  @Override
+  public Instant instant() {
+    return Instant.ofEpochMilli(millis());
+  }
+
+  @Override
+  public ZoneId getZone() {
+    return wall.getZone();
+  }
+
+  @Override
+  public Clock withZone(ZoneId zone) {
+    throw new UnsupportedOperationException("the clock of a replica has no zones");
+  }
+}

@@ -1,0 +1,326 @@
+package io.kvsep.cluster;
+
+import io.kvsep.Durability;
+import io.kvsep.KvStore;
+import io.kvsep.error.StorageException;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.ratis.RaftConfigKeys;
+import org.apache.ratis.client.RaftClient;
+import org.apache.ratis.client.RaftClientConfigKeys;
+import org.apache.ratis.conf.Parameters;
+import org.apache.ratis.conf.RaftProperties;
+import org.apache.ratis.grpc.GrpcConfigKeys;
+import org.apache.ratis.grpc.GrpcTlsConfig;
+import org.apache.ratis.protocol.ClientId;
+import org.apache.ratis.protocol.GroupManagementRequest;
+import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftGroup;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.protocol.SnapshotManagementRequest;
+import org.apache.ratis.retry.RetryPolicies;
+import org.apache.ratis.rpc.SupportedRpcType;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.server.RaftServerConfigKeys;
+import org.apache.ratis.server.storage.RaftStorage;
+import org.apache.ratis.util.SizeInBytes;
+import org.apache.ratis.util.TimeDuration;
+import org.jspecify.annotations.Nullable;
+
+/** The server of this process in one or more groups. Thread safe. */
+final class RaftNode implements AutoCloseable {
+  private static final long MIB = 1 << 20;
+
+  private final ClusterOptions options;
+  private final RaftProperties properties;
+  private final Parameters parameters = new Parameters();
+  private final Map<RaftGroupId, GroupStateMachine> machines = new ConcurrentHashMap<>();
+  private final AtomicLong calls = new AtomicLong();
+  private final ClientId callers = ClientId.randomId();
+  private final AtomicBoolean closing = new AtomicBoolean();
+  private final RaftServer server;
+  private volatile @Nullable Throwable failure;
+
+  /**
+   * Starts the server with its first group, which is new if this is its first start.
+   *
+   * @param preferred the node that leads that group when it can, null for any
+   */
+  RaftNode(ClusterOptions options, RaftGroupId first, @Nullable String preferred) {
+    this.options = options;
+    properties = properties(options);
+    ClusterOptions.Tls tls = options.tls();
+    if (tls != null) {
+      GrpcTlsConfig config =
+          new GrpcTlsConfig(
+              tls.privateKey().toFile(),
+              tls.certificateChain().toFile(),
+              tls.trusted().toFile(),
+              /* mTlsEnabled= */ true);
+      GrpcConfigKeys.TLS.setConf(parameters, config);
+    }
+    try {
+      Files.createDirectories(options.directory());
+      boolean exists = Files.exists(options.directory().resolve(first.getUuid().toString()));
+      server =
+          RaftServer.newBuilder()
+              .setServerId(self())
+              .setGroup(initialGroup(first, preferred))
+              .setStateMachineRegistry(this::machine)
+              .setProperties(properties)
+              .setParameters(parameters)
+              .setOption(
+                  exists ? RaftStorage.StartupOption.RECOVER : RaftStorage.StartupOption.FORMAT)
+              .build();
+      server.start();
+    } catch (IOException e) {
+      throw new StorageException("cannot start node " + options.nodeId(), e);
+    }
+  }
+
+  static RaftGroupId groupId(String name) {
+    return RaftGroupId.valueOf(
+        UUID.nameUUIDFromBytes(("kvsep:" + name).getBytes(StandardCharsets.UTF_8)));
+  }
+
+  RaftPeerId self() {
+    return RaftPeerId.valueOf(options.nodeId());
+  }
+
+  RaftServer server() {
+    return server;
+  }
+
+  @Nullable Throwable failure() {
+    return failure;
+  }
+
+  boolean isClosing() {
+    return closing.get();
+  }
+
+  GroupStateMachine machine(RaftGroupId group) {
+    return machines.computeIfAbsent(group, id -> new GroupStateMachine(new GroupHost(id)));
+  }
+
+  RaftServer.Division division(RaftGroupId group) {
+    try {
+      return server.getDivision(group);
+    } catch (IOException e) {
+      throw new ClusterException("the node is not in the group", e, false);
+    }
+  }
+
+  /** Adds another group, unless the server has it from an earlier start. */
+  void addGroup(RaftGroupId group, @Nullable String preferred) {
+    for (RaftGroupId present : server.getGroupIds()) {
+      if (present.equals(group)) {
+        return;
+      }
+    }
+    try {
+      RaftClientReply reply =
+          server.groupManagement(
+              GroupManagementRequest.newAdd(
+                  callers, self(), nextCall(), initialGroup(group, preferred), /* format= */ true));
+      if (!reply.isSuccess()) {
+        throw new IOException(reply.getException());
+      }
+    } catch (IOException e) {
+      throw new StorageException("cannot add a group", e);
+    }
+  }
+
+  /** A client that writes, and asks another node when one is silent. */
+  RaftClient newClient(RaftGroupId group) {
+    Duration silence = options.electionTimeoutMax().multipliedBy(2);
+    Duration least = Duration.ofSeconds(2);
+    return newClient(group, silence.compareTo(least) < 0 ? least : silence);
+  }
+
+  /** A client for calls that take long, such as a change of members. */
+  RaftClient newAdminClient(RaftGroupId group) {
+    return newClient(group, options.requestTimeout());
+  }
+
+  /** It repeats its calls until the leader answers or time is up. */
+  private RaftClient newClient(RaftGroupId group, Duration answerTimeout) {
+    RaftProperties properties = new RaftProperties(this.properties);
+    RaftClientConfigKeys.Rpc.setRequestTimeout(properties, duration(answerTimeout));
+    TimeDuration pause = duration(retryPause());
+    long tries = Math.max(1, options.requestTimeout().toMillis() / retryPause().toMillis());
+    return RaftClient.newBuilder()
+        .setProperties(properties)
+        .setParameters(parameters)
+        .setRaftGroup(RaftGroup.valueOf(group, peers(null)))
+        .setRetryPolicy(
+            RetryPolicies.retryUpToMaximumCountWithFixedSleep(
+                (int) Math.min(Integer.MAX_VALUE, tries), pause))
+        .build();
+  }
+
+  /** About how long an election needs at least. */
+  Duration retryPause() {
+    return Duration.ofMillis(Math.max(10, options.electionTimeoutMin().toMillis() / 10));
+  }
+
+  ClientId callers() {
+    return callers;
+  }
+
+  long nextCall() {
+    return calls.incrementAndGet();
+  }
+
+  static RaftPeer peer(String id, String address) {
+    return RaftPeer.newBuilder().setId(id).setAddress(address).build();
+  }
+
+  @Override
+  public void close() {
+    if (closing.compareAndSet(false, true)) {
+      try {
+        server.close();
+      } catch (IOException e) {
+        throw new StorageException("closing node " + options.nodeId(), e);
+      }
+    }
+  }
+
+  private List<RaftPeer> peers(@Nullable String preferred) {
+    return options.peers().entrySet().stream()
+        .map(
+            entry ->
+                RaftPeer.newBuilder()
+                    .setId(entry.getKey())
+                    .setAddress(entry.getValue())
+                    .setPriority(entry.getKey().equals(preferred) ? 1 : 0)
+                    .build())
+        .toList();
+  }
+
+  /** A node that joins must not start an election before it is a member. */
+  private RaftGroup initialGroup(RaftGroupId group, @Nullable String preferred) {
+    return RaftGroup.valueOf(group, options.isJoining() ? List.of() : peers(preferred));
+  }
+
+  private static TimeDuration duration(Duration duration) {
+    return TimeDuration.valueOf(duration.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  /** Ratis' defaults take 200 MB and more for each group, and hold that all hosts may connect. */
+  private static RaftProperties properties(ClusterOptions options) {
+    RaftProperties properties = new RaftProperties();
+    RaftConfigKeys.Rpc.setType(properties, SupportedRpcType.GRPC);
+    String address = options.address();
+    int colon = address.lastIndexOf(':');
+    GrpcConfigKeys.Server.setHost(properties, address.substring(0, colon));
+    GrpcConfigKeys.Server.setPort(properties, Integer.parseInt(address.substring(colon + 1)));
+    setLog(options, properties);
+
+    TimeDuration min = duration(options.electionTimeoutMin());
+    TimeDuration max = duration(options.electionTimeoutMax());
+    RaftServerConfigKeys.Rpc.setTimeoutMin(properties, min);
+    RaftServerConfigKeys.Rpc.setTimeoutMax(properties, max);
+    RaftServerConfigKeys.Rpc.setFirstElectionTimeoutMin(properties, min);
+    RaftServerConfigKeys.Rpc.setFirstElectionTimeoutMax(properties, max);
+
+    RaftServerConfigKeys.Read.setOption(properties, RaftServerConfigKeys.Read.Option.LINEARIZABLE);
+    RaftServerConfigKeys.Read.setTimeout(properties, duration(options.requestTimeout()));
+    RaftServerConfigKeys.Read.setLeaderLeaseEnabled(properties, options.isLeaseReads());
+
+    RaftClientConfigKeys.Async.setOutstandingRequestsMax(properties, 2 * WriteGatherer.FLIGHTS_MAX);
+    return properties;
+  }
+
+  private static void setLog(ClusterOptions options, RaftProperties properties) {
+    RaftServerConfigKeys.setStorageDir(properties, List.of(options.directory().toFile()));
+    RaftServerConfigKeys.setRemovedGroupsDir(
+        properties, options.directory().resolve("removed").toFile());
+    // The buffer must hold one entry with its header, or the server does not start.
+    long entryBytes = options.requestBytesMax() + MIB;
+    RaftServerConfigKeys.Log.Appender.setBufferByteLimit(
+        properties, SizeInBytes.valueOf(entryBytes));
+    RaftServerConfigKeys.Log.setWriteBufferSize(properties, SizeInBytes.valueOf(entryBytes + MIB));
+    RaftServerConfigKeys.Log.setSegmentSizeMax(
+        properties, SizeInBytes.valueOf(Math.max(16 * MIB, 2 * entryBytes)));
+    RaftServerConfigKeys.Log.setPreallocatedSize(properties, SizeInBytes.valueOf(MIB));
+    RaftServerConfigKeys.Log.setSegmentCacheNumMax(properties, 2);
+    RaftServerConfigKeys.Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(32 * MIB));
+    // Its entries would make every commit wait until the store has caught up.
+    RaftServerConfigKeys.Log.setLogMetadataEnabled(properties, false);
+    RaftServerConfigKeys.Log.setPurgeUptoSnapshotIndex(properties, true);
+    RaftServerConfigKeys.Log.setPurgeGap(properties, 1);
+    RaftServerConfigKeys.Log.setPurgePreservationLogNum(properties, options.preservedEntries());
+    GrpcConfigKeys.setMessageSizeMax(properties, SizeInBytes.valueOf(2 * entryBytes + 4 * MIB));
+
+    // Snapshots are triggered by bytes, not by the number of entries.
+    RaftServerConfigKeys.Snapshot.setAutoTriggerEnabled(properties, false);
+    RaftServerConfigKeys.Snapshot.setRetentionFileNum(properties, 2);
+    RaftServerConfigKeys.Snapshot.setCreationGap(properties, 1);
+    RaftServerConfigKeys.Log.Appender.setSnapshotChunkSizeMax(
+        properties, SizeInBytes.valueOf(4 * MIB));
+  }
+
+  /** What the machine of a group needs of this node. */
+  private final class GroupHost implements GroupStateMachine.Host {
+    private final RaftGroupId group;
+    private final AtomicBoolean snapshotRequested = new AtomicBoolean();
+
+    GroupHost(RaftGroupId group) {
+      this.group = group;
+    }
+
+    @Override
+    public GroupClock newClock() {
+      return new GroupClock(options.clock());
+    }
+
+    @Override
+    public KvStore open(Path directory, GroupClock clock) {
+      return KvStore.open(
+          directory,
+          options
+              .storeOptions()
+              .durability(Durability.none())
+              .clock(clock)
+              .readOnly(false)
+              .createIfMissing(true)
+              .exclusive(false)
+              .build());
+    }
+
+    @Override
+    public void logGrew(long bytes) {
+      if (bytes < options.snapshotLogBytes() || !snapshotRequested.compareAndSet(false, true)) {
+        return;
+      }
+      server
+          .snapshotManagementAsync(
+              SnapshotManagementRequest.newCreate(
+                  callers, self(), group, nextCall(), options.requestTimeout().toMillis()))
+          .whenComplete((reply, e) -> snapshotRequested.set(false));
+    }
+
+    /** In a thread of its own, because closing waits for the thread that failed. */
+    @Override
+    public void failed(Throwable cause) {
+      failure = cause;
+      Thread closer = new Thread(RaftNode.this::close, "cluster-close");
+      closer.setDaemon(true);
+      closer.start();
+    }
+  }
+}

@@ -1,0 +1,213 @@
+package io.kvsep.cluster;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.io.IOException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
+import org.apache.ratis.client.RaftClient;
+import org.apache.ratis.protocol.Message;
+import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Puts requests of concurrent callers into common entries, because what limits a group is the
+ * number of entries, not their bytes. An idle group gets a request at once; while entries are under
+ * way, requests are gathered for a millisecond, until there is a MiB of them, or, with {@link
+ * #FLIGHTS_MAX} entries under way, until one is answered. Thread safe.
+ */
+final class WriteGatherer implements AutoCloseable {
+  static final int FLIGHTS_MAX = 64;
+
+  private static final int ENTRY_BYTES = 1 << 20;
+  private static final long GATHER_NANOS = 1_000_000;
+
+  /** What became of a request, and the index of its entry. */
+  record Outcome(long index, Answer answer) {}
+
+  private record Waiting(
+      byte[] request, boolean alone, long since, CompletableFuture<Outcome> outcome) {}
+
+  private final Supplier<RaftClient> clients;
+  private final Thread sender = new Thread(this::run, "cluster-send");
+
+  private final Object lock = new Object();
+
+  @GuardedBy("lock")
+  private final Deque<Waiting> queue = new ArrayDeque<>();
+
+  @GuardedBy("lock")
+  private long queuedBytes;
+
+  @GuardedBy("lock")
+  private int flights;
+
+  /** Fails for good once it has given up a request, so it is replaced then. */
+  @GuardedBy("lock")
+  private RaftClient client;
+
+  @GuardedBy("lock")
+  private boolean closed;
+
+  /**
+   * @param clients makes clients of the group; they are closed here
+   */
+  WriteGatherer(Supplier<RaftClient> clients) {
+    this.clients = clients;
+    client = clients.get();
+    sender.setDaemon(true);
+    sender.start();
+  }
+
+  /**
+   * @param alone whether the request must have an entry of its own
+   * @return completes when the group has applied it
+   */
+  CompletableFuture<Outcome> submit(byte[] request, boolean alone) {
+    CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+    synchronized (lock) {
+      if (closed) {
+        throw new ClusterException("the replicated store is closed", null, false);
+      }
+      queue.add(new Waiting(request, alone, System.nanoTime(), outcome));
+      queuedBytes += request.length;
+      lock.notifyAll();
+    }
+    return outcome;
+  }
+
+  /** Requests without an answer fail. */
+  @Override
+  public void close() {
+    List<Waiting> left;
+    RaftClient last;
+    synchronized (lock) {
+      closed = true;
+      left = new ArrayList<>(queue);
+      queue.clear();
+      last = client;
+      lock.notifyAll();
+    }
+    close(last);
+    for (Waiting waiting : left) {
+      waiting.outcome.completeExceptionally(new IOException("the replicated store is closed"));
+    }
+  }
+
+  private void run() {
+    List<Waiting> entry = new ArrayList<>();
+    while (take(entry)) {
+      send(List.copyOf(entry));
+      entry.clear();
+    }
+  }
+
+  private boolean take(List<Waiting> entry) {
+    synchronized (lock) {
+      while (!closed && !isDue()) {
+        try {
+          lock.wait(queue.isEmpty() || flights >= FLIGHTS_MAX ? 0 : 1);
+        } catch (InterruptedException e) {
+          // Only closing ends this thread.
+        }
+      }
+      if (closed) {
+        return false;
+      }
+      long bytes = 0;
+      do {
+        Waiting next = queue.remove();
+        entry.add(next);
+        bytes += next.request.length;
+      } while (!queue.isEmpty()
+          && !entry.get(0).alone
+          && !queue.element().alone
+          && bytes + queue.element().request.length <= ENTRY_BYTES);
+      queuedBytes -= bytes;
+      flights++;
+      return true;
+    }
+  }
+
+  @GuardedBy("lock")
+  private boolean isDue() {
+    Waiting first = queue.peek();
+    return first != null
+        && flights < FLIGHTS_MAX
+        && (flights == 0
+            || queuedBytes >= ENTRY_BYTES
+            || System.nanoTime() - first.since >= GATHER_NANOS);
+  }
+
+  private void send(List<Waiting> entry) {
+    CompletableFuture<RaftClientReply> reply;
+    RaftClient used;
+    synchronized (lock) {
+      used = client;
+    }
+    try {
+      byte[] body = LogEntry.body(entry.stream().map(Waiting::request).toList());
+      reply = used.async().send(Message.valueOf(UnsafeByteOperations.unsafeWrap(body)));
+    } catch (RuntimeException e) {
+      reply = CompletableFuture.failedFuture(e);
+    }
+    reply.whenComplete(
+        (answered, e) -> {
+          if (e != null) {
+            replace(used);
+          }
+          synchronized (lock) {
+            flights--;
+            lock.notifyAll();
+          }
+          complete(entry, answered, e);
+        });
+  }
+
+  private void replace(RaftClient failed) {
+    synchronized (lock) {
+      if (closed || client != failed) {
+        return;
+      }
+      client = clients.get();
+    }
+    close(failed);
+  }
+
+  private static void close(RaftClient client) {
+    try {
+      client.close();
+    } catch (IOException e) {
+      // It sends nothing any more.
+    }
+  }
+
+  private static void complete(
+      List<Waiting> entry, @Nullable RaftClientReply reply, @Nullable Throwable e) {
+    Throwable failure = e;
+    if (reply != null && reply.isSuccess()) {
+      try {
+        List<Answer> answers = Answer.decode(reply.getMessage().getContent().toByteArray());
+        if (answers.size() != entry.size()) {
+          throw new MalformedEntryException(answers.size() + " answers");
+        }
+        for (int i = 0; i < answers.size(); i++) {
+          entry.get(i).outcome.complete(new Outcome(reply.getLogIndex(), answers.get(i)));
+        }
+        return;
+      } catch (MalformedEntryException malformed) {
+        failure = malformed;
+      }
+    } else if (reply != null) {
+      failure = reply.getException();
+    }
+    for (Waiting waiting : entry) {
+      waiting.outcome.completeExceptionally(
+          failure == null ? new IOException("no answer") : failure);
+    }
+  }
+}

@@ -1,0 +1,35 @@
+package io.kvsep.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+final class ClusterOptionsTest {
+  @Test
+  void everyProblemIsNamed() {
+    ClusterOptions.Builder builder =
+        ClusterOptions.builder("a", Map.of("b", "nowhere"), Path.of("data"))
+            .group("")
+            .electionTimeout(Duration.ofMillis(1), Duration.ofMillis(1))
+            .requestBytesMax(1);
+    String message = assertThrows(IllegalArgumentException.class, builder::build).getMessage();
+    assertEquals(
+        "invalid options: peers must contain this node, a; the address of b must be host:port, is"
+            + " nowhere; group must not be empty; electionTimeout must be at least 50 ms, and the"
+            + " longest longer; requestBytesMax must be from 1048576 to 50331648, is 1",
+        message);
+  }
+
+  @Test
+  void otherHostsNeedTlsOrAnExplicitWord() {
+    ClusterOptions.Builder open =
+        ClusterOptions.builder("a", Map.of("a", "192.0.2.1:7101"), Path.of("data"));
+    assertThrows(IllegalArgumentException.class, open::build);
+    assertEquals("192.0.2.1:7101", open.insecure(true).build().address());
+    ClusterOptions.builder("a", Map.of("a", "127.0.0.1:7101"), Path.of("data")).build();
+  }
+}

@@ -1,0 +1,347 @@
+package io.kvsep.cluster;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.Keyspace;
+import io.kvsep.KeyspaceView;
+import io.kvsep.KvCursor;
+import io.kvsep.KvEntry;
+import io.kvsep.KvStore;
+import io.kvsep.KvView;
+import io.kvsep.ScanOptions;
+import io.kvsep.Snapshot;
+import io.kvsep.Transaction;
+import io.kvsep.WriteBatch;
+import io.kvsep.WriteBuffer;
+import io.kvsep.error.ConflictException;
+import io.kvsep.error.StoreClosedException;
+import io.kvsep.testing.Seeds;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The store of a group of three; each test has a keyspace, and writes and reads on two nodes. */
+@Timeout(120)
+final class ReplicatedKvStoreTest {
+  @TempDir static Path directory;
+
+  private static TestGroup group;
+  private static KvStore one;
+  private static KvStore other;
+
+  private Keyspace keyspace;
+  private KeyspaceView view;
+  private KeyspaceView otherView;
+
+  @BeforeAll
+  static void start() throws Exception {
+    group = new TestGroup(directory, 3);
+    one = group.leader().store();
+    other = group.follower().store();
+  }
+
+  @AfterAll
+  static void stop() {
+    group.close();
+  }
+
+  @BeforeEach
+  void open(TestInfo test) {
+    keyspace = one.keyspace(test.getDisplayName());
+    view = one.in(keyspace);
+    otherView = other.in(keyspace);
+  }
+
+  @Test
+  void comparesAndSets() {
+    assertFalse(view.compareAndSet(bytes("k"), bytes("v"), bytes("w")));
+    assertTrue(view.compareAndSet(bytes("k"), null, bytes("v")));
+    assertFalse(otherView.compareAndSet(bytes("k"), null, bytes("w")));
+    assertTrue(otherView.compareAndSet(bytes("k"), bytes("v"), bytes("w")));
+    assertArrayEquals(bytes("w"), view.get(bytes("k")));
+    assertFalse(view.compareAndDelete(bytes("k"), bytes("v")));
+    assertTrue(view.compareAndDelete(bytes("k"), bytes("w")));
+    assertNull(otherView.get(bytes("k")));
+  }
+
+  @Test
+  void concurrentCallsOfAllNodesAreAtomic() {
+    List<CompletableFuture<Void>> threads = new ArrayList<>();
+    for (ReplicatedStore node : group.nodes()) {
+      KeyspaceView mine = node.store().in(keyspace);
+      threads.add(
+          CompletableFuture.runAsync(
+              () -> {
+                for (int i = 0; i < 10; i++) {
+                  mine.increment(bytes("n"), 1);
+                  mine.compute(
+                      bytes("text"),
+                      text -> bytes((text == null ? "" : new String(text, UTF_8)) + "x"));
+                }
+              }));
+    }
+    threads.forEach(CompletableFuture::join);
+    assertEquals(30, ByteBuffer.wrap(view.get(bytes("n"))).getLong());
+    assertEquals("x".repeat(30), new String(otherView.get(bytes("text")), UTF_8));
+    assertThrows(IllegalArgumentException.class, () -> view.increment(bytes("text"), 1));
+    assertThrows(ArithmeticException.class, () -> view.increment(bytes("n"), Long.MAX_VALUE));
+  }
+
+  @Test
+  void timesToLiveAreSeenOnAllNodes() {
+    view.put(bytes("short"), bytes("v"), Duration.ofMillis(1));
+    view.put(bytes("long"), bytes("v"), Duration.ofHours(1));
+    TestGroup.await(() -> otherView.get(bytes("short")) == null);
+    assertTrue(otherView.info(bytes("long")).expiresAtMillis().isPresent());
+    assertTrue(otherView.expire(bytes("long"), Duration.ofMillis(1)));
+    TestGroup.await(() -> !view.contains(bytes("long")));
+    assertFalse(view.expire(bytes("long"), Duration.ofHours(1)));
+    view.putUntil(bytes("past"), bytes("v"), 5);
+    assertNull(view.get(bytes("past")));
+  }
+
+  @Test
+  void transactionConflictsWithAChangeOfWhatItRead() {
+    view.put(bytes("a"), bytes("1"));
+    view.put(bytes("b"), bytes("1"));
+    try (Transaction transaction = other.begin()) {
+      KvView inside = transaction.in(keyspace);
+      assertArrayEquals(bytes("1"), inside.get(bytes("a")));
+      inside.put(bytes("b"), bytes("2"));
+      assertArrayEquals(bytes("2"), inside.get(bytes("b")));
+      view.put(bytes("a"), bytes("changed"));
+      assertThrows(ConflictException.class, transaction::commit);
+    }
+    assertArrayEquals(bytes("1"), otherView.get(bytes("b")));
+  }
+
+  @Test
+  void transactionConflictsWithAChangeInARangeItScanned() {
+    view.put(bytes("a1"), bytes("1"));
+    view.put(bytes("b1"), bytes("1"));
+    assertFalse(conflicts(ScanOptions.prefix(bytes("a")), bytes("b2")));
+    assertTrue(conflicts(ScanOptions.prefix(bytes("a")), bytes("a2")));
+    assertTrue(conflicts(ScanOptions.prefix(bytes("a")).reverse(), bytes("a0")));
+    assertTrue(conflicts(ScanOptions.all(), bytes("c")));
+    assertFalse(conflicts(ScanOptions.all().limit(1), bytes("z")));
+    assertFalse(conflicts(ScanOptions.all().limit(1).reverse(), bytes("a")));
+    assertTrue(conflicts(ScanOptions.all().limit(1).reverse(), bytes("zz")));
+  }
+
+  private boolean conflicts(ScanOptions scan, byte[] written) {
+    try (Transaction transaction = one.begin()) {
+      transaction.in(keyspace).forEach(scan, (key, value) -> {});
+      transaction.in(keyspace).put(bytes("result"), bytes("v"));
+      otherView.put(written, bytes("1"));
+      transaction.commit();
+      return false;
+    } catch (ConflictException e) {
+      return true;
+    } finally {
+      view.delete(bytes("result"));
+      view.delete(written);
+    }
+  }
+
+  @Test
+  void ownWritesAreNoReads() {
+    try (Transaction transaction = one.begin()) {
+      KvView inside = transaction.in(keyspace);
+      inside.put(bytes("k"), bytes("v"));
+      assertTrue(inside.contains(bytes("k")));
+      inside.deleteRange(bytes("l"), bytes("m"));
+      assertNull(inside.get(bytes("l1")));
+      otherView.put(bytes("k"), bytes("w"));
+      otherView.put(bytes("l1"), bytes("w"));
+      transaction.commit();
+      assertNotEquals(0, transaction.version());
+      assertThrows(StoreClosedException.class, () -> inside.get(bytes("k")));
+    }
+    assertArrayEquals(bytes("v"), otherView.get(bytes("k")));
+    assertNull(otherView.get(bytes("l1")));
+  }
+
+  @Test
+  void rolledBackTransactionWritesNothing() {
+    Transaction transaction = one.begin();
+    transaction.in(keyspace).put(bytes("k"), bytes("v"));
+    transaction.rollback();
+    assertThrows(StoreClosedException.class, transaction::commit);
+    transaction.close();
+    assertThrows(
+        IllegalStateException.class,
+        () ->
+            one.transact(
+                failing -> {
+                  failing.in(keyspace).put(bytes("k"), bytes("v"));
+                  throw new IllegalStateException("not now");
+                }));
+    assertNull(view.get(bytes("k")));
+  }
+
+  /** One step is one call, or one transaction, of any node. */
+  @Test
+  void behavesAsAMap() {
+    Seeds.some(ReplicatedKvStoreTest.class, 100, 1, this::runAgainstMap);
+  }
+
+  private void runAgainstMap(Random random) {
+    view.deleteRange(bytes(""), bytes("z"));
+    TreeMap<String, String> model = new TreeMap<>();
+    List<KvStore> stores = group.nodes().stream().map(ReplicatedStore::store).toList();
+    for (int step = 0; step < 60; step++) {
+      KvStore store = stores.get(random.nextInt(stores.size()));
+      if (random.nextInt(3) == 0) {
+        change(random, store.in(keyspace), model);
+      } else {
+        store.<Object>transact(
+            transaction -> {
+              for (int i = random.nextInt(4); i >= 0; i--) {
+                change(random, transaction.in(keyspace), model);
+                check(random, transaction.in(keyspace), model);
+              }
+              return null;
+            });
+      }
+      check(random, stores.get(random.nextInt(stores.size())).in(keyspace), model);
+    }
+  }
+
+  private static void change(Random random, KvView view, TreeMap<String, String> model) {
+    String key = "k" + random.nextInt(6);
+    switch (random.nextInt(4)) {
+      case 0 -> {
+        view.delete(bytes(key));
+        model.remove(key);
+      }
+      case 1 -> {
+        String end = key + "x";
+        view.deleteRange(bytes(key), bytes(end));
+        model.subMap(key, end).clear();
+      }
+      case 2 -> {
+        view.compute(bytes(key), old -> old == null ? bytes("") : null);
+        if (model.remove(key) == null) {
+          model.put(key, "");
+        }
+      }
+      default -> {
+        String value = "v" + random.nextInt(3);
+        view.put(bytes(key), bytes(value));
+        model.put(key, value);
+      }
+    }
+  }
+
+  private static void check(Random random, KvView view, TreeMap<String, String> model) {
+    if (random.nextBoolean()) {
+      String key = "k" + random.nextInt(6);
+      byte[] value = view.get(bytes(key));
+      assertEquals(model.get(key), value == null ? null : new String(value, UTF_8));
+    } else {
+      TreeMap<String, String> found = new TreeMap<>();
+      view.forEach(
+          ScanOptions.all(),
+          (key, value) -> found.put(new String(key, UTF_8), new String(value, UTF_8)));
+      assertEquals(model, found);
+    }
+  }
+
+  @Test
+  void bufferIsOneBatch() {
+    try (WriteBuffer buffer = one.buffer()) {
+      buffer.in(keyspace).put(bytes("a"), bytes("1"));
+      buffer.in(keyspace).increment(bytes("n"), 4);
+      assertArrayEquals(bytes("1"), buffer.in(keyspace).get(bytes("a")));
+      assertNull(otherView.get(bytes("a")));
+      buffer.commit(new WriteBatch().in(keyspace).delete(bytes("n")));
+      assertArrayEquals(bytes("1"), otherView.get(bytes("a")));
+      assertNull(otherView.get(bytes("n")));
+      assertEquals(0, buffer.bytes());
+      buffer.in(keyspace).put(bytes("a"), bytes("2"));
+      buffer.discard();
+      buffer.commit();
+      assertArrayEquals(bytes("1"), otherView.get(bytes("a")));
+    }
+  }
+
+  @Test
+  void snapshotAndCursorKeepTheirState() {
+    view.put(bytes("a"), bytes("1"));
+    view.put(bytes("b"), bytes("2"));
+    try (Snapshot snapshot = other.snapshot();
+        KvCursor cursor = otherView.cursor()) {
+      view.deleteRange(bytes("a"), bytes("z"));
+      assertNull(otherView.first());
+      assertEquals(new KvEntry(bytes("a"), bytes("1")), snapshot.in(keyspace).first());
+      assertTrue(cursor.next());
+      assertTrue(cursor.next());
+      assertArrayEquals(bytes("b"), cursor.key());
+      assertFalse(cursor.next());
+    }
+  }
+
+  @Test
+  void versionsAreThoseOfTheContentOnEveryNode() {
+    long version = view.putVersioned(bytes("k"), bytes("v"));
+    assertEquals(version, otherView.info(bytes("k")).version());
+    otherView.put(bytes("k"), bytes("w"));
+    assertNotEquals(version, view.info(bytes("k")).version());
+    view.put(bytes("k"), bytes("v"), Duration.ofHours(1));
+    assertEquals(version, otherView.info(bytes("k")).version());
+    Transaction transaction = one.begin();
+    transaction.in(keyspace).put(bytes("k"), bytes("x"));
+    transaction.commit();
+    assertEquals(transaction.version(), otherView.info(bytes("k")).version());
+  }
+
+  @Test
+  void droppedKeyspaceIsGoneOnAllNodes() {
+    view.put(bytes("k"), bytes("v"));
+    other.dropKeyspace(keyspace);
+    assertFalse(one.keyspaces().contains(keyspace.name()));
+    assertThrows(IllegalStateException.class, () -> view.get(bytes("k")));
+    assertThrows(IllegalStateException.class, () -> view.put(bytes("k"), bytes("v")));
+    assertThrows(
+        IllegalStateException.class,
+        () -> one.write(new WriteBatch().in(keyspace).put(bytes("k"), bytes("v"))));
+    other.dropKeyspace(keyspace);
+    Keyspace again = one.keyspace(keyspace.name());
+    assertNull(other.in(again).get(bytes("k")));
+  }
+
+  @Test
+  void callsThatMakeNoSenseSaySo() {
+    assertThrows(UnsupportedOperationException.class, () -> one.changes(0));
+    assertThrows(
+        UnsupportedOperationException.class, () -> view.bulkLoad(Collections.emptyIterator()));
+    assertFalse(one.tryWrite(new WriteBatch()));
+    one.compact();
+    assertTrue(one.verify().problems().isEmpty());
+    assertThrows(IllegalArgumentException.class, () -> one.keyspace(GroupStore.SYSTEM));
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(UTF_8);
+  }
+}

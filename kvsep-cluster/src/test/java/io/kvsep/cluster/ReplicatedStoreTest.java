@@ -1,0 +1,200 @@
+package io.kvsep.cluster;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kvsep.Keyspace;
+import io.kvsep.KvStore;
+import io.kvsep.WriteBatch;
+import io.kvsep.error.LimitExceededException;
+import io.kvsep.error.StoreClosedException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(120)
+final class ReplicatedStoreTest {
+  @TempDir Path directory;
+
+  @Test
+  void singleNodeKeepsItsContentAcrossARestart() throws Exception {
+    try (TestGroup group = new TestGroup(directory, 1)) {
+      ReplicatedStore node = group.node("a");
+      KvStore store = node.store();
+      Keyspace users = store.keyspace("users");
+      long index =
+          node.write(
+              new WriteBatch().put(bytes("k"), bytes("v")).in(users).put(bytes("u"), bytes("w")));
+      assertArrayEquals(bytes("v"), store.get(bytes("k")));
+      assertArrayEquals(bytes("w"), store.in(users).get(bytes("u")));
+      assertEquals(List.of("users"), store.keyspaces());
+      assertTrue(node.await(index, Duration.ZERO));
+      group.stop("a");
+      assertThrows(StoreClosedException.class, () -> store.get(bytes("k")));
+      group.start("a");
+      KvStore again = group.node("a").store();
+      assertArrayEquals(bytes("v"), again.get(bytes("k")));
+      assertArrayEquals(bytes("w"), again.in(again.keyspace("users")).get(bytes("u")));
+    }
+  }
+
+  @Test
+  void groupOutlivesItsLeader() throws Exception {
+    try (TestGroup group = new TestGroup(directory, 3)) {
+      ReplicatedStore first = group.leader();
+      assertEquals(Set.of("a", "b", "c"), first.members().keySet());
+      for (ReplicatedStore node : group.nodes()) {
+        node.store().put(bytes("from " + node.nodeId()), bytes("v"));
+      }
+      for (ReplicatedStore node : group.nodes()) {
+        for (String writer : first.members().keySet()) {
+          assertArrayEquals(bytes("v"), node.store().get(bytes("from " + writer)));
+        }
+      }
+      long term = first.term();
+      group.stop(first.nodeId());
+      ReplicatedStore other = group.nodes().iterator().next();
+      other.store().put(bytes("later"), bytes("w"));
+      ReplicatedStore second = group.leader();
+      assertNotEquals(first.nodeId(), second.nodeId());
+      assertTrue(second.term() > term);
+      assertArrayEquals(bytes("v"), other.store().get(bytes("from " + first.nodeId())));
+
+      ReplicatedStore back = group.start(first.nodeId());
+      assertArrayEquals(bytes("w"), back.store().get(bytes("later")));
+      assertSameContent(group);
+    }
+  }
+
+  @Test
+  void followerThatIsFarBehindGetsASnapshot() throws Exception {
+    try (TestGroup group = new TestGroup(directory, 3, options -> options.preservedEntries(0))) {
+      ReplicatedStore follower = group.follower();
+      Keyspace before = follower.store().keyspace("users");
+      String name = follower.nodeId();
+      group.stop(name);
+      KvStore store = group.leader().store();
+      Keyspace users = store.keyspace("users");
+      for (int i = 0; i < 20; i++) {
+        store.write(
+            new WriteBatch()
+                .put(bytes("k" + i), new byte[100])
+                .in(users)
+                .put(bytes("u"), bytes("" + i)));
+      }
+      for (ReplicatedStore node : group.nodes()) {
+        node.store().get(bytes("k1"));
+        assertTrue(node.takeSnapshot() > 0);
+      }
+      store.put(bytes("after"), bytes("v"));
+      ReplicatedStore back = group.start(name);
+      KvStore now = back.store();
+      assertArrayEquals(bytes("v"), now.get(bytes("after")));
+      assertNotNull(back.machine().getLatestSnapshot());
+      assertArrayEquals(bytes("19"), now.in(before).get(bytes("u")), "a keyspace is its name");
+      assertSameContent(group);
+    }
+  }
+
+  @Test
+  void membersAreAddedAndRemoved() throws Exception {
+    try (TestGroup group = new TestGroup(directory, 1)) {
+      ReplicatedStore first = group.node("a");
+      first.store().put(bytes("k"), bytes("v"));
+      ReplicatedStore joined = group.startJoining("b");
+      assertEquals(Role.OUTSIDE, joined.role());
+      first.add("b", group.address("b"));
+      first.add("b", group.address("b"));
+      assertEquals(Map.of("a", group.address("a"), "b", group.address("b")), first.members());
+      assertArrayEquals(bytes("v"), joined.store().get(bytes("k")));
+      joined.store().put(bytes("k"), bytes("w"));
+      first.transferLeadership("b");
+      assertEquals(Role.LEADER, group.leader().role());
+      joined.remove("a");
+      assertEquals(Set.of("b"), joined.members().keySet());
+      group.stop("a");
+      joined.store().put(bytes("alone"), bytes("v"));
+      assertArrayEquals(bytes("w"), joined.store().get(bytes("k")));
+    }
+  }
+
+  @Test
+  void allNodesRestart() throws Exception {
+    try (TestGroup group = new TestGroup(directory, 3)) {
+      group.follower().store().put(bytes("k"), bytes("v"));
+      for (String name : List.of("a", "b", "c")) {
+        group.stop(name);
+      }
+      for (String name : List.of("c", "b", "a")) {
+        group.start(name);
+      }
+      assertArrayEquals(bytes("v"), group.follower().store().get(bytes("k")));
+      assertSameContent(group);
+    }
+  }
+
+  @Test
+  void withoutMajorityCallsFailInTime() throws Exception {
+    try (TestGroup group =
+        new TestGroup(directory, 2, options -> options.requestTimeout(Duration.ofMillis(700)))) {
+      group.leader().store().put(bytes("k"), bytes("v"));
+      ReplicatedStore left = group.follower();
+      left.store().get(bytes("k"));
+      group.stop(group.leader().nodeId());
+      ClusterException write =
+          assertThrows(ClusterException.class, () -> left.store().put(bytes("k"), bytes("w")));
+      assertTrue(write.isOutcomeUnknown());
+      ClusterException read =
+          assertThrows(ClusterException.class, () -> left.store().get(bytes("k")));
+      assertFalse(read.isOutcomeUnknown());
+      assertArrayEquals(bytes("v"), left.get(bytes("k"), Consistency.stale(0)));
+      group.start(left.nodeId().equals("a") ? "b" : "a");
+      TestGroup.await(() -> left.leader().isPresent());
+      left.store().put(bytes("k"), bytes("x"));
+      assertArrayEquals(bytes("x"), left.store().get(bytes("k")));
+    }
+  }
+
+  @Test
+  void requestsHaveALimit() throws Exception {
+    try (TestGroup group = new TestGroup(directory, 1)) {
+      KvStore store = group.node("a").store();
+      store.put(bytes("k"), new byte[1_000_000]);
+      assertThrows(
+          LimitExceededException.class, () -> store.put(bytes("k"), new byte[(1 << 20) + 1]));
+      assertEquals(1_000_000, store.get(bytes("k")).length);
+      assertNull(store.get(bytes("other")));
+    }
+  }
+
+  private static void assertSameContent(TestGroup group) {
+    ReplicatedStore leader = group.leader();
+    long index = leader.committedIndex();
+    Map<String, String> expected = null;
+    for (ReplicatedStore node : group.nodes()) {
+      assertTrue(node.await(index, Duration.ofSeconds(60)));
+      GroupStore store = node.machine().live();
+      Map<String, String> digests = store.digests();
+      if (expected != null) {
+        assertEquals(expected, digests);
+      }
+      expected = digests;
+    }
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(UTF_8);
+  }
+}
