@@ -52,6 +52,8 @@ final class GroupStateMachine extends BaseStateMachine {
   /** Entries that wait hold memory; Ratis waits for them from here on. */
   private static final long QUEUE_BYTES_MAX = 16 << 20;
 
+  private static final int DELETE_SECONDS_MAX = 30;
+
   /** What the machine needs to know of its node. */
   interface Host {
     /** The time that the leader puts into entries. */
@@ -298,6 +300,11 @@ final class GroupStateMachine extends BaseStateMachine {
   }
 
   @Override
+  public void notifyLogFailed(Throwable cause, @Nullable LogEntryProto failedEntry) {
+    host.failed(cause);
+  }
+
+  @Override
   public void close() throws IOException {
     synchronized (lock) {
       closed = true;
@@ -318,10 +325,23 @@ final class GroupStateMachine extends BaseStateMachine {
       live = null;
     }
     background.shutdown();
-    if (store != null) {
-      store.close();
+    try {
+      if (store != null) {
+        store.close();
+      }
+    } finally {
+      awaitDeletes();
+      super.close();
     }
-    super.close();
+  }
+
+  /** What is left after that is deleted at the next start. */
+  private void awaitDeletes() {
+    try {
+      background.awaitTermination(DELETE_SECONDS_MAX, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Opens the live store; a snapshot that is further takes its place. */

@@ -50,7 +50,10 @@ final class RaftNode implements AutoCloseable {
   private final AtomicLong calls = new AtomicLong();
   private final ClientId callers = ClientId.randomId();
   private final AtomicBoolean closing = new AtomicBoolean();
-  private final RaftServer server;
+
+  /** Null until it has started, which entries of the log may be applied before. */
+  private volatile @Nullable RaftServer server;
+
   private volatile @Nullable Throwable failure;
 
   /**
@@ -71,10 +74,15 @@ final class RaftNode implements AutoCloseable {
               /* mTlsEnabled= */ true);
       GrpcConfigKeys.TLS.setConf(parameters, config);
     }
+    server = start(first, preferred);
+  }
+
+  private RaftServer start(RaftGroupId first, @Nullable String preferred) {
+    RaftServer built = null;
     try {
       Files.createDirectories(options.directory());
       boolean exists = Files.exists(options.directory().resolve(first.getUuid().toString()));
-      server =
+      built =
           RaftServer.newBuilder()
               .setServerId(self())
               .setGroup(initialGroup(first, preferred))
@@ -84,9 +92,19 @@ final class RaftNode implements AutoCloseable {
               .setOption(
                   exists ? RaftStorage.StartupOption.RECOVER : RaftStorage.StartupOption.FORMAT)
               .build();
-      server.start();
-    } catch (IOException e) {
-      throw new StorageException("cannot start node " + options.nodeId(), e);
+      built.start();
+      return built;
+    } catch (IOException | RuntimeException e) {
+      StorageException failed =
+          new StorageException("cannot start node " + options.nodeId() + ": " + e.getMessage(), e);
+      if (built != null) {
+        try {
+          built.close();
+        } catch (IOException | RuntimeException suppressed) {
+          failed.addSuppressed(suppressed);
+        }
+      }
+      throw failed;
     }
   }
 
@@ -100,7 +118,11 @@ final class RaftNode implements AutoCloseable {
   }
 
   RaftServer server() {
-    return server;
+    RaftServer started = server;
+    if (started == null) {
+      throw new IllegalStateException("the node has not started");
+    }
+    return started;
   }
 
   @Nullable Throwable failure() {
@@ -117,7 +139,7 @@ final class RaftNode implements AutoCloseable {
 
   RaftServer.Division division(RaftGroupId group) {
     try {
-      return server.getDivision(group);
+      return server().getDivision(group);
     } catch (IOException e) {
       throw new ClusterException("the node is not in the group", e, false);
     }
@@ -125,16 +147,21 @@ final class RaftNode implements AutoCloseable {
 
   /** Adds another group, unless the server has it from an earlier start. */
   void addGroup(RaftGroupId group, @Nullable String preferred) {
-    for (RaftGroupId present : server.getGroupIds()) {
+    for (RaftGroupId present : server().getGroupIds()) {
       if (present.equals(group)) {
         return;
       }
     }
     try {
       RaftClientReply reply =
-          server.groupManagement(
-              GroupManagementRequest.newAdd(
-                  callers, self(), nextCall(), initialGroup(group, preferred), /* format= */ true));
+          server()
+              .groupManagement(
+                  GroupManagementRequest.newAdd(
+                      callers,
+                      self(),
+                      nextCall(),
+                      initialGroup(group, preferred),
+                      /* format= */ true));
       if (!reply.isSuccess()) {
         throw new IOException(reply.getException());
       }
@@ -190,9 +217,10 @@ final class RaftNode implements AutoCloseable {
 
   @Override
   public void close() {
-    if (closing.compareAndSet(false, true)) {
+    RaftServer started = server;
+    if (started != null && closing.compareAndSet(false, true)) {
       try {
-        server.close();
+        started.close();
       } catch (IOException e) {
         throw new StorageException("closing node " + options.nodeId(), e);
       }
@@ -254,8 +282,7 @@ final class RaftNode implements AutoCloseable {
     RaftServerConfigKeys.Log.Appender.setBufferByteLimit(
         properties, SizeInBytes.valueOf(entryBytes));
     RaftServerConfigKeys.Log.setWriteBufferSize(properties, SizeInBytes.valueOf(entryBytes + MIB));
-    RaftServerConfigKeys.Log.setSegmentSizeMax(
-        properties, SizeInBytes.valueOf(Math.max(16 * MIB, 2 * entryBytes)));
+    RaftServerConfigKeys.Log.setSegmentSizeMax(properties, SizeInBytes.valueOf(2 * entryBytes));
     RaftServerConfigKeys.Log.setPreallocatedSize(properties, SizeInBytes.valueOf(MIB));
     RaftServerConfigKeys.Log.setSegmentCacheNumMax(properties, 2);
     RaftServerConfigKeys.Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(32 * MIB));
@@ -304,10 +331,13 @@ final class RaftNode implements AutoCloseable {
 
     @Override
     public void logGrew(long bytes) {
-      if (bytes < options.snapshotLogBytes() || !snapshotRequested.compareAndSet(false, true)) {
+      RaftServer started = server;
+      if (started == null
+          || bytes < options.snapshotLogBytes()
+          || !snapshotRequested.compareAndSet(false, true)) {
         return;
       }
-      server
+      started
           .snapshotManagementAsync(
               SnapshotManagementRequest.newCreate(
                   callers, self(), group, nextCall(), options.requestTimeout().toMillis()))

@@ -95,11 +95,15 @@ final class ReadBarrier {
             });
   }
 
+  /** The next question is asked by another thread: replies of one node come within the call. */
   private void done() {
     synchronized (lock) {
       asking = false;
+      if (next == null) {
+        return;
+      }
     }
-    askNext();
+    CompletableFuture.runAsync(this::askNext);
   }
 
   private CompletableFuture<RaftClientReply> request() {

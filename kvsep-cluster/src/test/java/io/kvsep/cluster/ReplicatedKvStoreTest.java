@@ -21,6 +21,7 @@ import io.kvsep.Transaction;
 import io.kvsep.WriteBatch;
 import io.kvsep.WriteBuffer;
 import io.kvsep.error.ConflictException;
+import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
 import io.kvsep.testing.Seeds;
 import java.nio.ByteBuffer;
@@ -92,7 +93,7 @@ final class ReplicatedKvStoreTest {
       threads.add(
           CompletableFuture.runAsync(
               () -> {
-                for (int i = 0; i < 10; i++) {
+                for (int i = 0; i < 5; i++) {
                   mine.increment(bytes("n"), 1);
                   mine.compute(
                       bytes("text"),
@@ -101,8 +102,8 @@ final class ReplicatedKvStoreTest {
               }));
     }
     threads.forEach(CompletableFuture::join);
-    assertEquals(30, ByteBuffer.wrap(view.get(bytes("n"))).getLong());
-    assertEquals("x".repeat(30), new String(otherView.get(bytes("text")), UTF_8));
+    assertEquals(15, ByteBuffer.wrap(view.get(bytes("n"))).getLong());
+    assertEquals("x".repeat(15), new String(otherView.get(bytes("text")), UTF_8));
     assertThrows(IllegalArgumentException.class, () -> view.increment(bytes("text"), 1));
     assertThrows(ArithmeticException.class, () -> view.increment(bytes("n"), Long.MAX_VALUE));
   }
@@ -202,7 +203,7 @@ final class ReplicatedKvStoreTest {
   /** One step is one call, or one transaction, of any node. */
   @Test
   void behavesAsAMap() {
-    Seeds.some(ReplicatedKvStoreTest.class, 100, 1, this::runAgainstMap);
+    Seeds.some(ReplicatedKvStoreTest.class, 20, 1, this::runAgainstMap);
   }
 
   private void runAgainstMap(Random random) {
@@ -328,6 +329,13 @@ final class ReplicatedKvStoreTest {
     other.dropKeyspace(keyspace);
     Keyspace again = one.keyspace(keyspace.name());
     assertNull(other.in(again).get(bytes("k")));
+  }
+
+  @Test
+  void requestsHaveALimit() {
+    view.put(bytes("k"), new byte[1_000_000]);
+    assertThrows(LimitExceededException.class, () -> view.put(bytes("k"), new byte[(1 << 20) + 1]));
+    assertEquals(1_000_000, otherView.get(bytes("k")).length);
   }
 
   @Test
