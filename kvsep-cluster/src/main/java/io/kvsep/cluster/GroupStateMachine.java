@@ -565,6 +565,7 @@ final class GroupStateMachine extends BaseStateMachine {
   }
 
   /** Waits for a notification; whether the thread was interrupted. */
+  @SuppressWarnings("WaitNotInLoop") // Its callers loop.
   @GuardedBy("lock")
   private boolean await(long millis) {
     try {

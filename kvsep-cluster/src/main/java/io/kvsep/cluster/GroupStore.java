@@ -142,7 +142,7 @@ final class GroupStore implements AutoCloseable {
 
   /** Makes what was applied visible, atomically. */
   void commit() {
-    if (applied == committed) {
+    if (applied.equals(committed)) {
       return;
     }
     Applied now = applied;

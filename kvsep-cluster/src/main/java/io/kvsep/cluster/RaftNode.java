@@ -337,11 +337,12 @@ final class RaftNode implements AutoCloseable {
           || !snapshotRequested.compareAndSet(false, true)) {
         return;
       }
-      started
-          .snapshotManagementAsync(
-              SnapshotManagementRequest.newCreate(
-                  callers, self(), group, nextCall(), options.requestTimeout().toMillis()))
-          .whenComplete((reply, e) -> snapshotRequested.set(false));
+      var unused =
+          started
+              .snapshotManagementAsync(
+                  SnapshotManagementRequest.newCreate(
+                      callers, self(), group, nextCall(), options.requestTimeout().toMillis()))
+              .whenComplete((reply, e) -> snapshotRequested.set(false));
     }
 
     /** In a thread of its own, because closing waits for the thread that failed. */

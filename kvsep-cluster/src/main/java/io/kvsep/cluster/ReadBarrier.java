@@ -73,26 +73,29 @@ final class ReadBarrier {
   }
 
   private void ask(CompletableFuture<Void> answered, long deadline) {
-    request()
-        .whenComplete(
-            (reply, e) -> {
-              if (e == null && reply.isSuccess()) {
-                done();
-                answered.complete(null);
-                return;
-              }
-              Throwable cause = e == null ? reply.getException() : e;
-              if (System.nanoTime() - deadline >= 0 || node.failure() != null || node.isClosing()) {
-                done();
-                answered.completeExceptionally(
-                    cause == null ? new IOException("no answer") : cause);
-                return;
-              }
-              Executor later =
-                  CompletableFuture.delayedExecutor(
-                      node.retryPause().toMillis(), TimeUnit.MILLISECONDS);
-              later.execute(() -> ask(answered, deadline));
-            });
+    var unused =
+        request()
+            .whenComplete(
+                (reply, e) -> {
+                  if (e == null && reply.isSuccess()) {
+                    done();
+                    answered.complete(null);
+                    return;
+                  }
+                  Throwable cause = e == null ? reply.getException() : e;
+                  if (System.nanoTime() - deadline >= 0
+                      || node.failure() != null
+                      || node.isClosing()) {
+                    done();
+                    answered.completeExceptionally(
+                        cause == null ? new IOException("no answer") : cause);
+                    return;
+                  }
+                  Executor later =
+                      CompletableFuture.delayedExecutor(
+                          node.retryPause().toMillis(), TimeUnit.MILLISECONDS);
+                  later.execute(() -> ask(answered, deadline));
+                });
   }
 
   /** The next question is asked by another thread: replies of one node come within the call. */
@@ -103,7 +106,7 @@ final class ReadBarrier {
         return;
       }
     }
-    CompletableFuture.runAsync(this::askNext);
+    var unused = CompletableFuture.runAsync(this::askNext);
   }
 
   private CompletableFuture<RaftClientReply> request() {

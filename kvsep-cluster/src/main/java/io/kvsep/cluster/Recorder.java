@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -16,17 +17,25 @@ import org.jspecify.annotations.Nullable;
  * reads. Not thread safe.
  */
 final class Recorder {
-  /** A key that was read. */
-  record Key(@Nullable String keyspace, ByteBuffer bytes) {
-    byte[] array() {
-      return bytes.array();
+  /** A key; equal by content. */
+  record Key(@Nullable String keyspace, byte[] bytes) {
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Key that
+          && Objects.equals(keyspace, that.keyspace)
+          && Arrays.equals(bytes, that.bytes);
+    }
+
+    @Override
+    public int hashCode() {
+      return 31 * Objects.hashCode(keyspace) + Arrays.hashCode(bytes);
     }
   }
 
   /** A range that was scanned, or deleted; null for an open end. */
   record Range(@Nullable String keyspace, byte @Nullable [] from, byte @Nullable [] to) {
     boolean covers(@Nullable String other, byte[] key) {
-      return (keyspace == null ? other == null : keyspace.equals(other))
+      return Objects.equals(keyspace, other)
           && (from == null || Arrays.compareUnsigned(from, key) <= 0)
           && (to == null || Arrays.compareUnsigned(key, to) < 0);
     }
@@ -62,7 +71,7 @@ final class Recorder {
 
   void reads(@Nullable String keyspace, byte[] key) {
     if (tracksReads) {
-      Key wrapped = new Key(keyspace, ByteBuffer.wrap(key.clone()));
+      Key wrapped = new Key(keyspace, key.clone());
       if (!written.contains(wrapped)
           && deleted.stream().noneMatch(range -> range.covers(keyspace, key))) {
         read.add(wrapped);
@@ -81,12 +90,12 @@ final class Recorder {
 
   void puts(@Nullable String keyspace, byte[] key, byte[] value) {
     version = ContentHash.version(ByteBuffer.wrap(value));
-    written.add(new Key(keyspace, ByteBuffer.wrap(key.clone())));
+    written.add(new Key(keyspace, key.clone()));
   }
 
   void deletes(@Nullable String keyspace, byte[] key) {
     version = Math.max(1, version);
-    written.add(new Key(keyspace, ByteBuffer.wrap(key.clone())));
+    written.add(new Key(keyspace, key.clone()));
   }
 
   void deletesRange(@Nullable String keyspace, byte[] from, byte[] to) {

@@ -368,8 +368,9 @@ public final class ReplicatedStore implements AutoCloseable {
   }
 
   /**
+   * Waits until the group has applied a request. The answer is {@code OK} or {@code CONFLICT}.
+   *
    * @param alone whether the request changes keyspaces
-   * @return with an answer that is {@code OK} or {@code CONFLICT}
    */
   WriteGatherer.Outcome submit(byte[] request, boolean alone) {
     requireOpen();

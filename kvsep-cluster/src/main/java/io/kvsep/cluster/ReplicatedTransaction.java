@@ -155,11 +155,11 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
         views.timeMillis(),
         () -> {
           for (Recorder.Key key : recorder.keysRead()) {
-            byte[] hash = Conditions.entry(snapshot(key.keyspace()), key.array());
+            byte[] hash = Conditions.entry(snapshot(key.keyspace()), key.bytes());
             if (hash == null) {
-              recorder.request().absent(key.keyspace(), key.array());
+              recorder.request().absent(key.keyspace(), key.bytes());
             } else {
-              recorder.request().entryIs(key.keyspace(), key.array(), hash);
+              recorder.request().entryIs(key.keyspace(), key.bytes(), hash);
             }
           }
           for (Recorder.Range range : recorder.rangesRead()) {

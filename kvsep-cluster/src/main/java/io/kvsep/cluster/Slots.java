@@ -7,8 +7,8 @@ final class Slots {
   private Slots() {}
 
   /**
-   * If the key has a {@code {} and a later {@code }} with something between, that alone counts, so
-   * that keys can be put into the same slot.
+   * If the key has a pair of braces with something between, that alone counts, so that keys can be
+   * put into the same slot.
    */
   static int of(byte[] key) {
     int open = indexOf(key, '{', 0);

@@ -64,8 +64,9 @@ final class WriteGatherer implements AutoCloseable {
   }
 
   /**
+   * Sends a request. The result completes when the group has applied it.
+   *
    * @param alone whether the request must have an entry of its own
-   * @return completes when the group has applied it
    */
   CompletableFuture<Outcome> submit(byte[] request, boolean alone) {
     CompletableFuture<Outcome> outcome = new CompletableFuture<>();
@@ -155,17 +156,18 @@ final class WriteGatherer implements AutoCloseable {
     } catch (RuntimeException e) {
       reply = CompletableFuture.failedFuture(e);
     }
-    reply.whenComplete(
-        (answered, e) -> {
-          if (e != null) {
-            replace(used);
-          }
-          synchronized (lock) {
-            flights--;
-            lock.notifyAll();
-          }
-          complete(entry, answered, e);
-        });
+    var unused =
+        reply.whenComplete(
+            (answered, e) -> {
+              if (e != null) {
+                replace(used);
+              }
+              synchronized (lock) {
+                flights--;
+                lock.notifyAll();
+              }
+              complete(entry, answered, e);
+            });
   }
 
   private void replace(RaftClient failed) {

@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -209,7 +210,10 @@ final class GroupStateMachineTest {
           real,
           (name, result) ->
               name.equals("buffer")
-                  ? proxy(WriteBuffer.class, (WriteBuffer) result, this::beforeCommit)
+                  ? proxy(
+                      WriteBuffer.class,
+                      (WriteBuffer) Objects.requireNonNull(result),
+                      this::beforeCommit)
                   : result);
     }
 
