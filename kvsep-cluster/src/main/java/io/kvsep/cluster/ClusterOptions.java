@@ -99,10 +99,6 @@ public final class ClusterOptions {
     return values.requestTimeout;
   }
 
-  boolean isLeaseReads() {
-    return values.leaseReads;
-  }
-
   long requestBytesMax() {
     return values.requestBytesMax;
   }
@@ -144,7 +140,6 @@ public final class ClusterOptions {
     private Duration electionTimeoutMin = Duration.ofSeconds(1);
     private Duration electionTimeoutMax = Duration.ofSeconds(2);
     private Duration requestTimeout = Duration.ofSeconds(15);
-    private boolean leaseReads;
     private long requestBytesMax = 8 * MIB;
     private long snapshotLogBytes = 256 * MIB;
     private long preservedEntries = 10_000;
@@ -229,19 +224,6 @@ public final class ClusterOptions {
      */
     public Builder requestTimeout(Duration value) {
       requestTimeout = Objects.requireNonNull(value, "requestTimeout");
-      return this;
-    }
-
-    /**
-     * Whether a leader that has heard from a majority within nine tenths of the shortest election
-     * timeout serves linearizable reads without asking again. They are then linearizable only as
-     * long as the clocks of the nodes run at about the same pace. Default false.
-     *
-     * @param value the value of the option
-     * @return this builder
-     */
-    public Builder leaseReads(boolean value) {
-      leaseReads = value;
       return this;
     }
 
@@ -346,7 +328,6 @@ public final class ClusterOptions {
       copy.electionTimeoutMin = electionTimeoutMin;
       copy.electionTimeoutMax = electionTimeoutMax;
       copy.requestTimeout = requestTimeout;
-      copy.leaseReads = leaseReads;
       copy.requestBytesMax = requestBytesMax;
       copy.snapshotLogBytes = snapshotLogBytes;
       copy.preservedEntries = preservedEntries;

@@ -6,9 +6,8 @@ package io.kvsep.cluster;
  */
 public final class Consistency {
   /**
-   * The read sees every write that was acknowledged, on any node, before the read began. Costs one
-   * exchange between this node and a majority, which reads that begin at the same time share; none
-   * on a leader with a lease ({@link ClusterOptions.Builder#leaseReads}).
+   * The read sees every write that was acknowledged, on any node, before the read began. Costs an
+   * entry of the log, which reads that begin at the same time share.
    */
   public static final Consistency LINEARIZABLE = new Consistency(-1);
 

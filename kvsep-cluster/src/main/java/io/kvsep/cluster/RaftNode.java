@@ -129,10 +129,6 @@ final class RaftNode implements AutoCloseable {
     return failure;
   }
 
-  boolean isClosing() {
-    return closing.get();
-  }
-
   GroupStateMachine machine(RaftGroupId group) {
     return machines.computeIfAbsent(group, id -> new GroupStateMachine(new GroupHost(id)));
   }
@@ -264,10 +260,6 @@ final class RaftNode implements AutoCloseable {
     RaftServerConfigKeys.Rpc.setTimeoutMax(properties, max);
     RaftServerConfigKeys.Rpc.setFirstElectionTimeoutMin(properties, min);
     RaftServerConfigKeys.Rpc.setFirstElectionTimeoutMax(properties, max);
-
-    RaftServerConfigKeys.Read.setOption(properties, RaftServerConfigKeys.Read.Option.LINEARIZABLE);
-    RaftServerConfigKeys.Read.setTimeout(properties, duration(options.requestTimeout()));
-    RaftServerConfigKeys.Read.setLeaderLeaseEnabled(properties, options.isLeaseReads());
 
     RaftClientConfigKeys.Async.setOutstandingRequestsMax(properties, 2 * WriteGatherer.FLIGHTS_MAX);
     return properties;

@@ -1,26 +1,24 @@
 package io.kvsep.cluster;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
-import org.apache.ratis.protocol.Message;
-import org.apache.ratis.protocol.RaftClientReply;
-import org.apache.ratis.protocol.RaftClientRequest;
-import org.apache.ratis.protocol.RaftGroupId;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits until the store of this node has everything that was acknowledged before the call: asks the
- * leader for its commit index and waits for that. One question is under way at a time; calls that
- * begin meanwhile share the next. Thread safe.
+ * Waits until the store of this node has everything that was acknowledged before the call: puts an
+ * empty request into the log and waits until it is applied here. One is under way at a time; calls
+ * that begin meanwhile share the next. Thread safe.
+ *
+ * <p>The reads of Ratis 3.3.0 do not serve: its leader asks its followers once for each commit
+ * index, and later answers reads at that index without asking. A leader that was cut off or stopped
+ * thus answers from before its successor's writes until it steps down.
  */
 final class ReadBarrier {
-  private final RaftNode node;
-  private final RaftGroupId group;
+  private final WriteGatherer writes;
+  private final GroupStateMachine machine;
+  private final byte[] nothing;
   private final Duration timeout;
 
   private final Object lock = new Object();
@@ -28,21 +26,23 @@ final class ReadBarrier {
   @GuardedBy("lock")
   private boolean asking;
 
-  /** For calls that began after the question under way was asked. */
+  /** For calls that began after the request under way was sent. */
   @GuardedBy("lock")
-  private @Nullable CompletableFuture<Void> next;
+  private @Nullable CompletableFuture<Long> next;
 
-  ReadBarrier(RaftNode node, RaftGroupId group, Duration timeout) {
-    this.node = node;
-    this.group = group;
+  ReadBarrier(
+      WriteGatherer writes, GroupStateMachine machine, RequestWriter nothing, Duration timeout) {
+    this.writes = writes;
+    this.machine = machine;
+    this.nothing = nothing.toBytes();
     this.timeout = timeout;
   }
 
   /**
-   * @throws ClusterException if the leader did not answer in time
+   * @throws ClusterException if the group did not answer in time
    */
   void await() {
-    CompletableFuture<Void> mine;
+    CompletableFuture<Long> mine;
     synchronized (lock) {
       if (next == null) {
         next = new CompletableFuture<>();
@@ -50,17 +50,20 @@ final class ReadBarrier {
       mine = next;
     }
     askNext();
+    long index;
     try {
-      mine.join();
+      index = mine.join();
     } catch (CompletionException e) {
-      Throwable cause = e.getCause();
       throw new ClusterException(
-          "the leader did not say within " + timeout + " what is committed", cause, false);
+          "the group did not say within " + timeout + " what is committed", e.getCause(), false);
+    }
+    if (!machine.awaitApplied(index, timeout)) {
+      throw new ClusterException("index " + index + " is not applied", null, false);
     }
   }
 
   private void askNext() {
-    CompletableFuture<Void> answered;
+    CompletableFuture<Long> answered;
     synchronized (lock) {
       if (asking || next == null) {
         return;
@@ -69,60 +72,24 @@ final class ReadBarrier {
       answered = next;
       next = null;
     }
-    ask(answered, System.nanoTime() + timeout.toNanos());
-  }
-
-  private void ask(CompletableFuture<Void> answered, long deadline) {
-    var unused =
-        request()
-            .whenComplete(
-                (reply, e) -> {
-                  if (e == null && reply.isSuccess()) {
-                    done();
-                    answered.complete(null);
-                    return;
-                  }
-                  Throwable cause = e == null ? reply.getException() : e;
-                  if (System.nanoTime() - deadline >= 0
-                      || node.failure() != null
-                      || node.isClosing()) {
-                    done();
-                    answered.completeExceptionally(
-                        cause == null ? new IOException("no answer") : cause);
-                    return;
-                  }
-                  Executor later =
-                      CompletableFuture.delayedExecutor(
-                          node.retryPause().toMillis(), TimeUnit.MILLISECONDS);
-                  later.execute(() -> ask(answered, deadline));
-                });
-  }
-
-  /** The next question is asked by another thread: replies of one node come within the call. */
-  private void done() {
-    synchronized (lock) {
-      asking = false;
-      if (next == null) {
-        return;
-      }
-    }
-    var unused = CompletableFuture.runAsync(this::askNext);
-  }
-
-  private CompletableFuture<RaftClientReply> request() {
+    CompletableFuture<WriteGatherer.Outcome> submitted;
     try {
-      return node.server()
-          .submitClientRequestAsync(
-              RaftClientRequest.newBuilder()
-                  .setClientId(node.callers())
-                  .setServerId(node.self())
-                  .setGroupId(group)
-                  .setCallId(node.nextCall())
-                  .setMessage(Message.EMPTY)
-                  .setType(RaftClientRequest.readRequestType())
-                  .build());
-    } catch (IOException | RuntimeException e) {
-      return CompletableFuture.failedFuture(e);
+      submitted = writes.submit(nothing, /* alone= */ false);
+    } catch (ClusterException e) {
+      submitted = CompletableFuture.failedFuture(e);
     }
+    var unused =
+        submitted.whenComplete(
+            (outcome, e) -> {
+              synchronized (lock) {
+                asking = false;
+              }
+              if (e == null) {
+                answered.complete(outcome.index());
+              } else {
+                answered.completeExceptionally(e);
+              }
+              askNext();
+            });
   }
 }

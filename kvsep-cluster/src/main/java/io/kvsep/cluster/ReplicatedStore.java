@@ -74,8 +74,8 @@ public final class ReplicatedStore implements AutoCloseable {
     this.group = group;
     this.ownsNode = ownsNode;
     machine = node.machine(group);
-    barrier = new ReadBarrier(node, group, options.requestTimeout());
     writes = new WriteGatherer(() -> node.newClient(group));
+    barrier = new ReadBarrier(writes, machine, newRequest(), options.requestTimeout());
   }
 
   /**

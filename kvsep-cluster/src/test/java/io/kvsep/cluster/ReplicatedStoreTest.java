@@ -37,6 +37,7 @@ final class ReplicatedStoreTest {
           node.write(
               new WriteBatch().put(bytes("k"), bytes("v")).in(users).put(bytes("u"), bytes("w")));
       assertArrayEquals(bytes("v"), store.get(bytes("k")));
+      assertTrue(node.appliedIndex() > index, "the read waited for an entry of its own");
       assertArrayEquals(bytes("w"), store.in(users).get(bytes("u")));
       assertEquals(List.of("users"), store.keyspaces());
       assertTrue(node.await(index, Duration.ZERO));
