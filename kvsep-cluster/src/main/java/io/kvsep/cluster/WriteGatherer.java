@@ -170,6 +170,7 @@ final class WriteGatherer implements AutoCloseable {
             });
   }
 
+  /** Its reply is being handled under its locks, and closing it waits for others that need them. */
   private void replace(RaftClient failed) {
     synchronized (lock) {
       if (closed || client != failed) {
@@ -177,7 +178,9 @@ final class WriteGatherer implements AutoCloseable {
       }
       client = clients.get();
     }
-    close(failed);
+    Thread closer = new Thread(() -> close(failed), "cluster-close-client");
+    closer.setDaemon(true);
+    closer.start();
   }
 
   private static void close(RaftClient client) {
