@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread safe. Closing waits for what is queued and closes the store.
  */
-final class GroupStateMachine extends BaseStateMachine {
+class GroupStateMachine extends BaseStateMachine {
   /** What one commit takes, and after it the next begins. */
   private static final int COMMIT_BYTES = 1 << 20;
 
