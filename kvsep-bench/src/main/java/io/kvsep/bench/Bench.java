@@ -79,6 +79,7 @@ public final class Bench {
         --stores N               stores                           (200)
         --threads T              writers                          (8)
         --seconds S              how long they write              (10)
+        --rest S                 seconds without calls before that; CPU time of the last quarter (8)
         --background-threads B   for all stores                   (the store's default)
         --own                    flag: each store has its own threads and its part of the budget
       space     what the files take while values are overwritten, deleted or expire, or what

@@ -4,6 +4,7 @@ import io.kvsep.KvOptions;
 import io.kvsep.KvResources;
 import io.kvsep.KvStore;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -39,7 +40,8 @@ final class StoresCommand {
     int stores = arguments.count("stores", 200, 1, 10_000);
     int threads = arguments.count("threads", 8, 1, 1024);
     int valueBytes = arguments.count("value-bytes", 128, 8, Dataset.VALUE_BYTES_MAX);
-    long seconds = arguments.number("seconds", 10, 1, Workers.SECONDS_MAX);
+    Duration time = arguments.seconds("seconds", 10, Workers.SECONDS_MAX);
+    Duration rest = arguments.seconds("rest", 8, Workers.SECONDS_MAX);
     long budget = arguments.number("memory-budget-mib", 256, 16, 1 << 20) << 20;
     int background =
         arguments.count("background-threads", KvOptions.defaults().backgroundThreads(), 1, 64);
@@ -53,7 +55,7 @@ final class StoresCommand {
             ? null
             : KvResources.builder().memoryBudgetBytes(budget).backgroundThreads(background).build();
     try (Cleanup removal = Cleanup.of(() -> Directories.remove(parent))) {
-      measure(parent, stores, shared, budget / stores, threads, seconds, valueBytes);
+      measure(parent, stores, shared, budget / stores, threads, time, rest, valueBytes);
       if (shared != null) {
         shared.close();
       }
@@ -66,7 +68,8 @@ final class StoresCommand {
       @Nullable KvResources shared,
       long ownBytes,
       int threads,
-      long seconds,
+      Duration time,
+      Duration rest,
       int valueBytes) {
     KvOptions.Builder builder = KvOptions.builder();
     if (shared == null) {
@@ -79,8 +82,8 @@ final class StoresCommand {
             stores, builder.build(), shared == null ? () -> -1 : () -> sum(shared.memoryBytes()));
     try (Cleanup closing = Cleanup.of(() -> command.open.forEach(KvStore::close))) {
       command.openAll(parent, "create");
-      command.rest();
-      command.write(threads, seconds, valueBytes);
+      command.rest(rest);
+      command.write(threads, time, valueBytes);
       command.close();
       command.openAll(parent, "open again");
     }
@@ -101,18 +104,19 @@ final class StoresCommand {
   }
 
   /** Nothing is written or read. */
-  private void rest() {
+  private void rest(Duration time) {
+    Duration measured = time.dividedBy(4);
     // The first ticks of the stores also compile them.
-    pause(6);
+    pause(time.minus(measured));
     long cpu = Figures.processCpuNanos();
-    pause(2);
+    long nanos = pause(measured).nanos();
     figures.text(
         "at rest, CPU",
-        String.format(Locale.ROOT, "%.1f %%", (Figures.processCpuNanos() - cpu) / 2e9 * 100));
+        String.format(Locale.ROOT, "%.1f %%", (Figures.processCpuNanos() - cpu) * 100.0 / nanos));
   }
 
-  private static void pause(long seconds) {
-    Workers.run(1, seconds, (worker, running) -> awaitEnd(running));
+  private static Workers.Outcome pause(Duration time) {
+    return Workers.run(1, time, (worker, running) -> awaitEnd(running));
   }
 
   private static long awaitEnd(BooleanSupplier running) {
@@ -122,7 +126,7 @@ final class StoresCommand {
     return 0;
   }
 
-  private void write(int threads, long seconds, int valueBytes) {
+  private void write(int threads, Duration time, int valueBytes) {
     Dataset dataset = new Dataset(Dataset.ENTRIES_MAX, valueBytes);
     AtomicLong bytesMost = new AtomicLong();
     AtomicInteger threadsMost = new AtomicInteger();
@@ -130,7 +134,7 @@ final class StoresCommand {
     Workers.Outcome outcome =
         Workers.run(
             threads + 1,
-            seconds,
+            time,
             (worker, running) ->
                 worker == threads
                     ? watch(running, bytesMost, threadsMost)

@@ -199,6 +199,21 @@ final class StoreCommandsTest {
     requirePercentiles("close", figures);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"", " --own"})
+  void storesOpensThemTwiceAndLeavesNone(String more) throws IOException {
+    Files.createDirectory(directory());
+    Map<String, String> figures =
+        figures(
+            StoresCommand::run,
+            "--stores 3 --threads 2 --seconds 0.1 --rest 0.04 --value-bytes 64" + more);
+    assertTrue(figures.containsKey("create, longest"), figures::toString);
+    assertTrue(figures.containsKey("at rest, CPU"), figures::toString);
+    assertTrue(figures.containsKey("write, fewest puts of a store"), figures::toString);
+    assertTrue(figures.containsKey("open again, longest"), figures::toString);
+    assertEquals(Map.of(), lengthsOfFiles());
+  }
+
   @Test
   void aStoreThatIsNotThereIsNotMade() {
     List<Consumer<List<String>>> commands =
