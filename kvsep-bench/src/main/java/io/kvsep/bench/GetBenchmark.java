@@ -14,9 +14,9 @@ import org.openjdk.jmh.annotations.TearDown;
 
 /**
  * Random point reads of a flushed and compacted store that fits into memory: present and absent
- * keys, copied into an array, appended to a {@code Bytes}, or viewed in place. The first command
- * runs everything with the bytes allocated per call, the second one variant with several threads
- * ({@code -t 1} to {@code -t 4}).
+ * keys, copied into an array or a buffer, appended to a {@code Bytes}, or viewed in place. The
+ * first command runs everything with the bytes allocated per call, the second one variant with
+ * several threads ({@code -t 1} to {@code -t 4}).
  *
  * <pre>
  * java -jar kvsep-bench/target/benchmarks.jar GetBenchmark -prof gc
@@ -61,6 +61,16 @@ public class GetBenchmark extends ReadBenchmark {
   }
 
   @Benchmark
+  public int heapBuffer(Reader reader) {
+    return loaded.store.get(reader.presentKey(), reader.heapBuffer.clear());
+  }
+
+  @Benchmark
+  public int directBuffer(Reader reader) {
+    return loaded.store.get(reader.presentKey(), reader.directBuffer.clear());
+  }
+
+  @Benchmark
   public @Nullable Object view(Reader reader) {
     return loaded.store.read(reader.presentKey(), Reader.LAST_BYTE);
   }
@@ -79,6 +89,8 @@ public class GetBenchmark extends ReadBenchmark {
     private SplittableRandom random;
     private Bytes<?> keyBytes;
     private Bytes<?> valueBytes;
+    private ByteBuffer heapBuffer;
+    private ByteBuffer directBuffer;
 
     @Setup(Level.Trial)
     public void prepare(GetBenchmark benchmark) {
@@ -87,6 +99,8 @@ public class GetBenchmark extends ReadBenchmark {
       random = new SplittableRandom(SEED + Thread.currentThread().getId());
       keyBytes = Bytes.allocateElasticDirect(Dataset.KEY_BYTES);
       valueBytes = Bytes.allocateElasticDirect(dataset.valueBytes());
+      heapBuffer = ByteBuffer.allocate(dataset.valueBytes());
+      directBuffer = ByteBuffer.allocateDirect(dataset.valueBytes());
     }
 
     @TearDown(Level.Trial)
