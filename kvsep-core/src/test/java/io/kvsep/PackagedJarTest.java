@@ -30,7 +30,18 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("packaged")
 final class PackagedJarTest {
   private static final List<String> DEPENDENCIES =
-      List.of("chronicle-bytes", "chronicle-core", "lz4-java", "caffeine", "jspecify", "slf4j-api");
+      List.of(
+          "chronicle-bytes",
+          "chronicle-core",
+          "lz4-java",
+          "caffeine",
+          "error_prone_annotations",
+          "jspecify",
+          "slf4j-api");
+
+  /** Of the jar and its required dependencies. */
+  private static final long BYTES_MAX = 4_000_000;
+
   private static final Path JAR = Path.of(System.getProperty("kvsep.jar"));
   private static final Path PROGRAMS = Path.of(System.getProperty("kvsep.programs"));
   private static final String EXPECTED = "2999 entries, backup true, reopened true";
@@ -100,6 +111,17 @@ final class PackagedJarTest {
     assertEquals(1, status);
     String message = errors.toString(StandardCharsets.UTF_8);
     assertTrue(message.contains("package io.kvsep.internal.memory is not visible"), message);
+  }
+
+  @Test
+  void theJarAndWhatItRequiresAreSmall() throws IOException {
+    String[] paths = jars().split(File.pathSeparator);
+    assertEquals(1 + DEPENDENCIES.size(), paths.length, () -> String.join("\n", paths));
+    long bytes = 0;
+    for (String path : paths) {
+      bytes += Files.size(Path.of(path));
+    }
+    assertTrue(bytes < BYTES_MAX, bytes + " bytes");
   }
 
   @Test

@@ -58,7 +58,7 @@ final class Sources {
   }
 
   /** Maven starts tests in the module, an editor often in the project: look upwards from here. */
-  private static Path projectFolder() {
+  static Path projectFolder() {
     Path folder = Path.of("").toAbsolutePath();
     while (folder != null && !Files.isDirectory(folder.resolve("kvsep-core"))) {
       folder = folder.getParent();
