@@ -112,6 +112,7 @@ public final class Kvsep {
     line.addSubcommand(new RepairCommand(streams));
     line.addSubcommand(new ServeCommand(streams));
     line.addSubcommand(new CrashWriterCommand(streams));
+    line.addSubcommand(new CompletionCommand(streams, line));
     line.addMixin("common", new CommonOptions());
     line.getSubcommands()
         .values()

@@ -80,6 +80,18 @@ final class KvsepTest {
   }
 
   @Test
+  void completionKnowsTheCommandsAndNoHiddenOnes() {
+    String script = CommandRun.of("completion").succeeds().text();
+
+    assertTrue(script.startsWith("#!"), script);
+    for (String command : COMMANDS) {
+      assertTrue(script.contains("_picocli_kvsep_" + command + "()"), command);
+    }
+    assertFalse(script.contains(CrashWriterCommand.NAME), script);
+    assertFalse(script.contains("stacktrace"), script);
+  }
+
+  @Test
   void versionIsOneLine() {
     assertTrue(CommandRun.of("--version").succeeds().text().matches("kvsep [^\n]+\n"));
   }

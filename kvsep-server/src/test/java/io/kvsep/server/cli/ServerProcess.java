@@ -23,13 +23,18 @@ final class ServerProcess implements AutoCloseable {
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(process.getInputStream(), UTF_8));
     String first = line(lines);
-    http = first.substring(first.indexOf("http://"));
+    http = first.substring(first.indexOf("http"));
     String second = line(lines);
-    assertTrue(second.contains(" at redis://127.0.0.1:"), second);
+    assertTrue(second.matches(".* at rediss?://127\\.0\\.0\\.1:.*"), second);
     redisPort = Integer.parseInt(second.substring(second.lastIndexOf(':') + 1));
   }
 
   static ServerProcess at(Path store, String... options) throws IOException {
+    return of(System.getProperty("java.class.path"), store, options);
+  }
+
+  /** From these classes. */
+  static ServerProcess of(String classPath, Path store, String... options) throws IOException {
     List<String> words =
         new ArrayList<>(
             List.of(
@@ -40,7 +45,7 @@ final class ServerProcess implements AutoCloseable {
                 "--enable-native-access=ALL-UNNAMED",
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
-                System.getProperty("java.class.path"),
+                classPath,
                 "io.kvsep.server.cli.Kvsep",
                 "serve",
                 "--dir",
