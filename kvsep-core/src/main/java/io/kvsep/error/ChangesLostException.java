@@ -7,7 +7,10 @@ package io.kvsep.error;
 public final class ChangesLostException extends KvException {
   private static final long serialVersionUID = 1L;
 
+  /** Sequence number after which the feed reads. */
   private final long position;
+
+  /** Sequence number of the last lost change. */
   private final long lost;
 
   /**

@@ -7,9 +7,16 @@ package io.kvsep.error;
 public final class CorruptionException extends KvException {
   private static final long serialVersionUID = 1L;
 
+  /** Name of the file. */
   private final String file;
+
+  /** Where in the file. */
   private final long offset;
+
+  /** What a sound file holds there. */
   private final String expected;
+
+  /** What was found there. */
   private final String found;
 
   /**

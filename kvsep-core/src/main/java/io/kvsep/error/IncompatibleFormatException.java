@@ -14,7 +14,10 @@ public final class IncompatibleFormatException extends KvException {
     TOO_NEW
   }
 
+  /** Name of the file. */
   private final String file;
+
+  /** Why it cannot be used. */
   private final Reason reason;
 
   /**
