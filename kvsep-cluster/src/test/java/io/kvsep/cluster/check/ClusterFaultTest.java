@@ -3,7 +3,10 @@ package io.kvsep.cluster.check;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -366,6 +369,78 @@ final class ClusterFaultTest {
       cluster.restart(away);
       cluster.awaitEqual();
     }
+  }
+
+  /** A small file system of its own, where one may be mounted; skipped elsewhere. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aFullDiskStopsOneNodeAndLosesNothing(boolean ofTheLeader) throws Exception {
+    List<Path> disks = new ArrayList<>();
+    try {
+      for (int node = 0; node < NODES; node++) {
+        Path disk = Files.createDirectories(directory.resolve("full").resolve("n" + node));
+        assumeTrue(
+            run("mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", disk.toString()),
+            "skipped: no file system may be mounted here");
+        disks.add(disk);
+      }
+      try (TestCluster cluster = cluster("full")) {
+        int leader = cluster.awaitLeader(cluster.all());
+        int full = ofTheLeader ? leader : cluster.others(leader).get(0);
+        assertEquals("done", cluster.answer(leader, "load", "a", "500", "1000"));
+        Path filler = fillUp(disks.get(full));
+        int other = cluster.others(full).get(0);
+        for (int round = 0; isMember(cluster, full); round++) {
+          assertTrue(round < 200, "a node on a full disk goes on");
+          load(cluster, other, "b" + round);
+        }
+        cluster.awaitLeader(cluster.others(full));
+        cluster.node(full).kill();
+        Files.delete(filler);
+        cluster.restart(full);
+        cluster.awaitEqual();
+        load(cluster, full, "c");
+        cluster.awaitEqual();
+      }
+    } finally {
+      for (Path disk : disks) {
+        assertTrue(run("umount", disk.toString()), "something on the disk is still open");
+      }
+    }
+  }
+
+  private static boolean isMember(TestCluster cluster, int node) {
+    return cluster.answer(node, "role").matches("(LEADER|FOLLOWER|CANDIDATE) .*");
+  }
+
+  /** Repeats what failed, as while there is no leader. */
+  private static void load(TestCluster cluster, int node, String prefix) {
+    Clients.await(
+        () -> cluster.answer(node, "load", prefix, "200", "1000").equals("done"),
+        WAIT_SECONDS_MAX,
+        () -> "nothing can be written: " + cluster.roles());
+  }
+
+  private static boolean run(String... command) throws Exception {
+    Process process =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    return process.waitFor() == 0;
+  }
+
+  private static Path fillUp(Path disk) throws Exception {
+    Path filler = disk.resolve("filler");
+    try (OutputStream out = Files.newOutputStream(filler)) {
+      byte[] bytes = new byte[4 << 10];
+      while (true) {
+        out.write(bytes);
+      }
+    } catch (IOException e) {
+      assertTrue(Files.size(filler) > 0, "full");
+    }
+    return filler;
   }
 
   /** It leaves, its directory is deleted, and it comes back empty. */
