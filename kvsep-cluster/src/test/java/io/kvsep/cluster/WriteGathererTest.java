@@ -26,6 +26,7 @@ final class WriteGathererTest {
   private final LinkedBlockingQueue<String> closed = new LinkedBlockingQueue<>();
 
   /** As that of Ratis: closing it waits for the thread that handles a reply. */
+  @SuppressWarnings("FutureReturnValueIgnored") // A proxy returns what its interface says.
   private RaftClient client() {
     return proxy(
         RaftClient.class,

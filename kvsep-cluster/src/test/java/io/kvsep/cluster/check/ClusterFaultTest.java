@@ -204,7 +204,7 @@ final class ClusterFaultTest {
     for (int node : cluster.all()) {
       for (int key = 0; key < KEYS; key++) {
         History.Begun get = history.get(-1 - node, "k" + key);
-        String[] answer = cluster.answer(node, "get", "k" + key).split(" ");
+        String[] answer = cluster.answer(node, "get", "k" + key).split(" ", -1);
         assertTrue(answer[0].equals("found") || answer[0].equals("absent"), answer[0]);
         get.found(answer.length > 1 ? answer[1] : null);
       }

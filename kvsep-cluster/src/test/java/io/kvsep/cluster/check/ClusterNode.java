@@ -51,6 +51,8 @@ final class ClusterNode {
   }
 
   /**
+   * Runs a node.
+   *
    * @param words directory, name, {@code name=address} of all nodes with commas between, and
    *     options, each {@code name} or {@code name=value}
    */
@@ -84,7 +86,7 @@ final class ClusterNode {
   /** Small limits, so that everything happens often. */
   static ClusterOptions options(Path directory, String name, String peers, List<String> options) {
     Map<String, String> addresses = new LinkedHashMap<>();
-    for (String peer : peers.split(",")) {
+    for (String peer : peers.split(",", -1)) {
       addresses.put(peer.substring(0, peer.indexOf('=')), peer.substring(peer.indexOf('=') + 1));
     }
     ClusterOptions.Builder builder =

@@ -159,7 +159,7 @@ final class FaultyLink implements AutoCloseable {
           rounds++;
           notifyAll();
         }
-        if (!closed && fault == now) {
+        if (!closed && fault.equals(now)) {
           selector.select(millisToWait(now));
           selector.selectedKeys().clear();
         }

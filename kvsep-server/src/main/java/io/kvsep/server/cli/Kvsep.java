@@ -118,8 +118,9 @@ public final class Kvsep {
         .values()
         .forEach(command -> command.addMixin("common", new CommonOptions()));
     // Has its own --help.
-    line.addSubcommand(new CommandLine.HelpCommand());
-    line.getSubcommands().get("help").getCommandSpec().usageMessage().hidden(true);
+    CommandLine help = new CommandLine(new CommandLine.HelpCommand());
+    help.getCommandSpec().usageMessage().hidden(true);
+    line.addSubcommand(help);
     // A key may begin with @ without naming an argument file.
     line.setExpandAtFiles(false);
     line.setCaseInsensitiveEnumValuesAllowed(true);

@@ -22,8 +22,15 @@ final class ShellTerminal {
   private ShellTerminal() {}
 
   static int run(Shell shell) throws IOException {
+    // Without the search for grapheme clusters, which waits for answers that some terminals never
+    // give.
     try (Terminal terminal =
-        TerminalBuilder.builder().system(true).dumb(true).nativeSignals(true).build()) {
+        TerminalBuilder.builder()
+            .system(true)
+            .dumb(true)
+            .nativeSignals(true)
+            .graphemeCluster(false)
+            .build()) {
       return run(shell, terminal, history(Path.of(System.getProperty("user.home", ""))));
     }
   }
