@@ -4,6 +4,7 @@ import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
 import java.nio.ByteBuffer;
+import java.util.SplittableRandom;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.Level;
 import org.openjdk.jmh.annotations.Scope;
@@ -14,7 +15,8 @@ import org.openjdk.jmh.annotations.TearDown;
 /**
  * Steps of scans over a flushed and compacted store, in both directions; a scan restarts at its
  * end. One operation is one entry: its key is viewed in place, its value viewed, copied or not
- * read.
+ * read. {@code seek} and {@code open} find a random key, with an open cursor and with one for each
+ * key.
  *
  * <pre>
  * java -jar kvsep-bench/target/benchmarks.jar ScanBenchmark -prof gc
@@ -52,6 +54,21 @@ public class ScanBenchmark extends ReadBenchmark {
     return key(scans.keysBackward.step());
   }
 
+  @Benchmark
+  public int seek(Scans scans) {
+    scans.keysForward.cursor.seek(scans.randomKey());
+    return key(scans.keysForward.cursor);
+  }
+
+  @Benchmark
+  public int open(Scans scans) {
+    ScanOptions from = ScanOptions.range(scans.randomKey(), null).keysOnly();
+    try (KvCursor cursor = loaded.store.cursor(from)) {
+      cursor.next();
+      return key(cursor);
+    }
+  }
+
   private static int key(KvCursor cursor) {
     return cursor.keyView().get(Dataset.KEY_BYTES - 1);
   }
@@ -74,10 +91,15 @@ public class ScanBenchmark extends ReadBenchmark {
     private Scan backward;
     private Scan keysForward;
     private Scan keysBackward;
+    private Dataset dataset;
+    private byte[] key;
+    private SplittableRandom random;
 
     @Setup(Level.Trial)
     public void open(ScanBenchmark benchmark) {
-      Dataset dataset = benchmark.loaded.dataset;
+      dataset = benchmark.loaded.dataset;
+      key = dataset.newKey();
+      random = new SplittableRandom(Thread.currentThread().getId());
       KvStore store = benchmark.loaded.store;
       ScanOptions keys = ScanOptions.all().keysOnly();
       forward = new Scan(store, ScanOptions.all(), dataset, 0);
@@ -85,6 +107,11 @@ public class ScanBenchmark extends ReadBenchmark {
       long last = dataset.entryCount() - 1;
       backward = new Scan(store, ScanOptions.all().reverse(), dataset, last);
       keysBackward = new Scan(store, keys.reverse(), dataset, last);
+    }
+
+    byte[] randomKey() {
+      dataset.putKey(random.nextLong(dataset.entryCount()), key);
+      return key;
     }
 
     @TearDown(Level.Trial)

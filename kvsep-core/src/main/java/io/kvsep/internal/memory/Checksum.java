@@ -13,8 +13,15 @@ final class Checksum {
   private static final byte[] NO_BYTES = {};
 
   private final CRC32C crc = new CRC32C();
-  private final ByteBuffer window = RawBytes.newWindow();
+  private final ByteBuffer window;
   private byte[] copy = NO_BYTES;
+
+  /**
+   * @param window of {@link RawBytes#newWindow}
+   */
+  Checksum(ByteBuffer window) {
+    this.window = window;
+  }
 
   void reset() {
     crc.reset();

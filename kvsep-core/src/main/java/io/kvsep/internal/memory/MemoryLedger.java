@@ -48,7 +48,9 @@ public class MemoryLedger {
     long length = region.length();
     bytesByPurpose.addAndGet(purpose.ordinal(), length);
     long now = total.addAndGet(length);
-    peak.accumulateAndGet(now, Math::max);
+    if (now > peak.get()) {
+      peak.accumulateAndGet(now, Math::max);
+    }
     return region;
   }
 

@@ -13,7 +13,7 @@ public final class NativeWindow {
   /** In native byte order; LZ4's Java code would duplicate a buffer of another order. */
   private final ByteBuffer buffer = RawBytes.newWindow();
 
-  private final Checksum crc = new Checksum();
+  private final Checksum crc = new Checksum(buffer);
   private final byte[] probe = new byte[1];
 
   /**

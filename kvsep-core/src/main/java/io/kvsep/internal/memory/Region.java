@@ -367,16 +367,10 @@ public final class Region extends RawBytes {
 
   /** As {@link #compare}, with a key on the heap. */
   public int compareTo(long offset, int keyLength, byte[] key) {
-    checkRange(offset, keyLength);
-    int common = Math.min(keyLength, key.length);
-    for (int i = 0; i < common; i++) {
-      int x = byteAt(offset + i) & 0xff;
-      int y = key[i] & 0xff;
-      if (x != y) {
-        return x - y;
-      }
-    }
-    return keyLength - key.length;
+    int same = commonPrefix(offset, keyLength, key);
+    return same < keyLength && same < key.length
+        ? (byteAt(offset + same) & 0xff) - (key[same] & 0xff)
+        : keyLength - key.length;
   }
 
   /** Whether the bytes here equal the first {@code count} bytes of an array. */
@@ -408,6 +402,23 @@ public final class Region extends RawBytes {
       }
     }
     while (i < common && a.byteAt(aOffset + i) == b.byteAt(bOffset + i)) {
+      i++;
+    }
+    return i;
+  }
+
+  /** As the other, with a key on the heap. */
+  public int commonPrefix(long offset, int keyLength, byte[] key) {
+    checkRange(offset, keyLength);
+    int common = Math.min(keyLength, key.length);
+    int i = 0;
+    for (; i + 8 <= common; i += 8) {
+      long difference = longAt(offset + i) ^ (long) LONG.get(key, i);
+      if (difference != 0) {
+        return i + Long.numberOfTrailingZeros(difference) / 8;
+      }
+    }
+    while (i < common && byteAt(offset + i) == key[i]) {
       i++;
     }
     return i;

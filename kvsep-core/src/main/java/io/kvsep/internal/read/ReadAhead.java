@@ -56,7 +56,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   /** Batch size, 0 if adaptive. */
   private final int entriesAsked;
 
-  private final RecordPrefetcher near;
+  private @Nullable RecordPrefetcher near;
   private @Nullable OrderedReads ordered;
 
   /** Number of moves at which the prefetched records are used up. */
@@ -80,7 +80,6 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     this.device = device;
     this.values = values;
     this.scouts = scouts;
-    this.near = values.newNearRecords();
     this.entriesAsked =
         window == ScanBounds.ADAPTIVE ? 0 : Math.max(1, Math.min(window, WINDOW_MAX) / 2);
   }
@@ -165,9 +164,10 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     movesAtRead = moves;
     if (movesSince == 1 && forward && moves >= nearUntil) {
       nearUntil = moves;
-      near.begin(stepsLeft < NEAR_RECORDS ? stepsLeft + 1 : NEAR_RECORDS);
+      RecordPrefetcher records = near();
+      records.begin(stepsLeft < NEAR_RECORDS ? stepsLeft + 1 : NEAR_RECORDS);
       cursor.foresee(this);
-      near.touch();
+      records.touch();
     }
   }
 
@@ -177,8 +177,18 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     nearUntil++;
     boolean isRoom =
         Tag.baseKind(kind) != Tag.POINTER
-            || near.add(payloadRegion, payloadOffset + Payload.headerLength(kind));
+            || near().add(payloadRegion, payloadOffset + Payload.headerLength(kind));
     return isRoom && nearUntil - moves < NEAR_ENTRIES_MAX;
+  }
+
+  /** Made at the first use: many cursors are short. */
+  private RecordPrefetcher near() {
+    RecordPrefetcher records = near;
+    if (records == null) {
+      records = values.newNearRecords();
+      near = records;
+    }
+    return records;
   }
 
   @Override

@@ -61,11 +61,7 @@ public final class ReadContext implements SlotContext {
   private ReadContext(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
     keyMemory = new GrowingRegion(ledger, MemoryPurpose.READ);
     lookup = new Lookup(ledger);
-    scratch =
-        new ValueReader.Scratch(
-            new GrowingRegion(ledger, MemoryPurpose.READ),
-            new GrowingRegion(ledger, MemoryPurpose.READ),
-            memory);
+    scratch = new ValueReader.Scratch(ledger, memory);
   }
 
   ReadContext verifying(boolean verifiesValues) {

@@ -40,6 +40,26 @@ public record ScanBounds(
     return new ScanBounds(keyspace, from, to, reverse, keysOnly, Long.MAX_VALUE, prefetch);
   }
 
+  /** The first stored key and the first one behind the bounds; the arrays are not modified. */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  record Stored(byte[] lower, byte[] upper) {
+    /** The tables that overlap the bounds, in order. */
+    List<TableFile> within(List<TableFile> tables) {
+      List<TableFile> found = new ArrayList<>(tables.size());
+      for (TableFile table : tables) {
+        if (Arrays.compareUnsigned(table.meta().largestKey(), lower) >= 0
+            && Arrays.compareUnsigned(table.meta().smallestKey(), upper) < 0) {
+          found.add(table);
+        }
+      }
+      return found;
+    }
+  }
+
+  Stored stored() {
+    return new Stored(lower(), upper());
+  }
+
   public byte[] lower() {
     return storedKey(from == null ? new byte[0] : from);
   }
@@ -50,20 +70,6 @@ public record ScanBounds(
       return storedKey(to);
     }
     return Keyspaces.end(keyspace);
-  }
-
-  /** The tables that overlap the bounds, in order. */
-  List<TableFile> within(List<TableFile> tables) {
-    byte[] lower = lower();
-    byte[] upper = upper();
-    List<TableFile> found = new ArrayList<>(tables.size());
-    for (TableFile table : tables) {
-      if (Arrays.compareUnsigned(table.meta().largestKey(), lower) >= 0
-          && Arrays.compareUnsigned(table.meta().smallestKey(), upper) < 0) {
-        found.add(table);
-      }
-    }
-    return found;
   }
 
   public byte[] storedKey(byte[] userKey) {

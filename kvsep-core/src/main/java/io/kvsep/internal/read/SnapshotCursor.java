@@ -13,6 +13,7 @@ import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.view.ReadState;
 import io.kvsep.internal.vlog.StoredValue;
+import io.kvsep.internal.vlog.ValueReader;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -56,7 +57,15 @@ public final class SnapshotCursor extends BoundedCursor {
   private final StoreReads reads;
   private final ReadState readState;
   private final VisibleIterator iterator;
-  private final ReadContext context;
+  private final boolean verifies;
+  private final StoredValue stored = new StoredValue();
+
+  /** For values from the log; null before the first. */
+  private ValueReader.@Nullable Scratch scratch;
+
+  /** By the store's ticker. */
+  final long openedNanos;
+
   private final @Nullable ReadAhead ahead;
 
   /** Of the last thread that used the cursor; changed only within a claim. */
@@ -73,20 +82,26 @@ public final class SnapshotCursor extends BoundedCursor {
    */
   private final AtomicLong claims = new AtomicLong();
 
-  /** Takes over all arguments; the read-ahead may be null. */
+  /**
+   * Takes over all arguments; the read-ahead may be null.
+   *
+   * @param verifies whether checksums of values are checked
+   */
   SnapshotCursor(
       StoreReads reads,
       ReadState readState,
       VisibleIterator iterator,
-      ReadContext context,
+      boolean verifies,
       @Nullable ReadAhead ahead,
-      ScanBounds bounds) {
+      ScanBounds bounds,
+      long openedNanos) {
     super(bounds);
     this.reads = reads;
     this.readState = readState;
     this.iterator = iterator;
-    this.context = context;
+    this.verifies = verifies;
     this.ahead = ahead;
+    this.openedNanos = openedNanos;
     this.user = Thread.currentThread();
     this.use = DeferredPageFaults.begin();
   }
@@ -277,7 +292,9 @@ public final class SnapshotCursor extends BoundedCursor {
         closes.run(ahead::close);
       }
       closes.run(iterator::close);
-      closes.run(context::free);
+      if (scratch != null) {
+        closes.run(scratch::close);
+      }
       // Last: the steps before use what it pins.
       closes.run(readState::release);
       closes.throwFirst();
@@ -327,11 +344,11 @@ public final class SnapshotCursor extends BoundedCursor {
 
   private StoredValue inlineValue() {
     int header = Payload.headerLength(iterator.kind());
-    context.value.set(
+    stored.set(
         iterator.payloadRegion(),
         iterator.payloadOffset() + header,
         iterator.payloadLength() - header);
-    return context.value;
+    return stored;
   }
 
   /**
@@ -347,11 +364,12 @@ public final class SnapshotCursor extends BoundedCursor {
 
   private StoredValue loggedValue() {
     long offset = iterator.payloadOffset() + Payload.headerLength(iterator.kind());
+    ValueReader.Scratch memory = scratch();
     if (ahead != null) {
       if (!ahead.isDue()) {
         ahead.approach(iterator, stepsLeft());
       } else if (ahead.loadOrdered(iterator, offset)) {
-        context.scratch.expectLoaded();
+        memory.expectLoaded();
       } else {
         ahead.reach(iterator, offset, stepsLeft());
       }
@@ -364,9 +382,33 @@ public final class SnapshotCursor extends BoundedCursor {
             iterator.keyRegion(),
             0,
             iterator.keyLength(),
-            context.scratch,
-            context.value);
-    return context.value;
+            memory,
+            stored);
+    return stored;
+  }
+
+  private ValueReader.Scratch scratch() {
+    ValueReader.Scratch memory = scratch;
+    if (memory == null) {
+      memory = new ValueReader.Scratch(reads.ledger());
+      if (!verifies) {
+        memory.trustValues();
+      }
+      scratch = memory;
+    }
+    return memory;
+  }
+
+  /** That of the identity would be a call of the JVM. */
+  @Override
+  public int hashCode() {
+    return Long.hashCode(openedNanos * 0x9e3779b97f4a7c15L);
+  }
+
+  /** As that of all objects. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return this == other;
   }
 
   @Override

@@ -27,7 +27,7 @@ import io.kvsep.internal.vlog.ValueReader;
 import java.nio.ByteBuffer;
 import java.time.Clock;
 import java.util.List;
-import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
@@ -61,8 +61,7 @@ public final class StoreReads {
   private final MemoryLedger ledger;
   private final KnownGaps gaps = new KnownGaps();
 
-  /** With their creation times by the ticker. */
-  private final Map<SnapshotCursor, Long> cursors = new ConcurrentHashMap<>();
+  private final Set<SnapshotCursor> cursors = ConcurrentHashMap.newKeySet();
 
   /** Calls that retain a read state and are not always inside the epochs. */
   private final AtomicInteger longCalls = new AtomicInteger();
@@ -347,10 +346,7 @@ public final class StoreReads {
   public SnapshotCursor cursor(ScanBounds bounds, SnapshotLease hold) {
     // Inside the epochs until the cursor is registered, so that close waits or finds it.
     return epochs.inside(
-        slot -> {
-          ReadContext context = new ReadContext(ledger).verifying(verifiesValues);
-          return registered(makeCursor(held(hold), bounds, EVERYTHING, context));
-        });
+        slot -> registered(makeCursor(held(hold), bounds, EVERYTHING, verifiesValues)));
   }
 
   KnownGaps gaps() {
@@ -401,17 +397,16 @@ public final class StoreReads {
     return epochs.inside(
         slot -> {
           currentState.get();
-          ReadContext context = new ReadContext(ledger);
           if (!held.readState().tryRetain()) {
             throw new IllegalStateException("the moment is over");
           }
-          return registered(makeCursor(held, bounds, since, context));
+          return registered(makeCursor(held, bounds, since, /* verifies= */ true));
         });
   }
 
   private SnapshotCursor registered(SnapshotCursor cursor) {
     try {
-      cursors.put(cursor, ticker.nanos());
+      cursors.add(cursor);
       if (!currentState.isOpen()) {
         throw new StoreClosedException("the store is closed");
       }
@@ -424,20 +419,21 @@ public final class StoreReads {
 
   /** Takes over the reference to the read state, even on failure. */
   private SnapshotCursor makeCursor(
-      PinnedReadState held, ScanBounds bounds, long since, ReadContext context) {
+      PinnedReadState held, ScanBounds bounds, long since, boolean verifies) {
     ReadState readState = held.readState();
     VisibleIterator iterator = null;
     try {
+      ScanBounds.Stored stored = bounds.stored();
       ReadAhead ahead =
           bounds.keysOnly() || bounds.prefetch() == 0
               ? null
               : new ReadAhead(
-                  device, values, () -> iterator(held, bounds, since), bounds.prefetch());
-      iterator = iterator(held, bounds, since);
+                  device, values, () -> iterator(held, stored, since), bounds.prefetch());
+      iterator = iterator(held, stored, since);
       if (since != EVERYTHING) {
         iterator.showChangesSince(since);
       }
-      return new SnapshotCursor(this, readState, iterator, context, ahead, bounds);
+      return new SnapshotCursor(this, readState, iterator, verifies, ahead, bounds, ticker.nanos());
     } catch (RuntimeException | Error e) {
       // Includes unreadable mapped pages and a lack of memory.
       try {
@@ -451,7 +447,7 @@ public final class StoreReads {
     }
   }
 
-  private VisibleIterator iterator(PinnedReadState held, ScanBounds bounds, long since) {
+  private VisibleIterator iterator(PinnedReadState held, ScanBounds.Stored bounds, long since) {
     ReadState readState = held.readState();
     long moment = held.sequence();
     List<TableFile> levelZero = bounds.within(readState.version.level(0));
@@ -497,8 +493,8 @@ public final class StoreReads {
   public long oldestCursorNanos() {
     long now = ticker.nanos();
     long oldest = 0;
-    for (long since : cursors.values()) {
-      oldest = Math.max(oldest, now - since);
+    for (SnapshotCursor cursor : cursors) {
+      oldest = Math.max(oldest, now - cursor.openedNanos);
     }
     return oldest;
   }
@@ -509,7 +505,7 @@ public final class StoreReads {
    */
   public void closeCursors() {
     CleanupSteps closes = new CleanupSteps();
-    for (SnapshotCursor cursor : cursors.keySet()) {
+    for (SnapshotCursor cursor : cursors) {
       closes.run(cursor::close);
     }
     while (!cursors.isEmpty() || longCalls.get() > 0) {
@@ -548,7 +544,7 @@ public final class StoreReads {
    * them.
    */
   private IteratorSources sources(
-      ReadState readState, List<TableFile> levelZero, ScanBounds bounds) {
+      ReadState readState, List<TableFile> levelZero, ScanBounds.Stored bounds) {
     IteratorSources sources = new IteratorSources();
     boolean complete = false;
     try {
@@ -558,12 +554,10 @@ public final class StoreReads {
       for (TableFile table : levelZero) {
         sources.add(table.iterator(ledger));
       }
-      byte[] lower = bounds.lower();
-      byte[] upper = bounds.upper();
       for (int level = 1; level < Version.LEVELS; level++) {
         TableFile[] tables = readState.version.tables(level);
         if (tables.length > 0) {
-          sources.add(LevelIterator.within(tables, lower, upper, ledger));
+          sources.add(LevelIterator.within(tables, bounds.lower(), bounds.upper(), ledger));
         }
       }
       complete = true;

@@ -56,13 +56,13 @@ final class VisibleIterator implements AutoCloseable {
   private final @Nullable RangeCoverage coverage;
   private final @Nullable GapFinder gaps;
   private final Clock clock;
-  private final GrowingRegion keyCopy;
-  private final GrowingRegion seekKey;
+
+  /** A key for one call of the source, or for the caller. */
+  private final GrowingRegion keyMemory;
+
   private final GrowingRegion passed;
-  private final Region lower;
-  private final int lowerLength;
-  private final Region upper;
-  private final int upperLength;
+  private final byte[] lower;
+  private final byte[] upper;
 
   /** Shows changes after this sequence number, deletes too; {@link #ALL} for none. */
   private long since = ALL;
@@ -89,7 +89,7 @@ final class VisibleIterator implements AutoCloseable {
   private @Nullable Region payloadRegion;
 
   /**
-   * Takes over the source, unless allocating the bounds fails.
+   * Takes over the source.
    *
    * @param coverage range tombstones, null for none
    * @param gaps known gaps, null if unused
@@ -99,7 +99,7 @@ final class VisibleIterator implements AutoCloseable {
       long sequence,
       @Nullable RangeCoverage coverage,
       @Nullable GapFinder gaps,
-      ScanBounds bounds,
+      ScanBounds.Stored bounds,
       Clock clock,
       MemoryLedger ledger) {
     this.source = source;
@@ -107,22 +107,11 @@ final class VisibleIterator implements AutoCloseable {
     this.coverage = coverage;
     this.gaps = gaps;
     this.clock = clock;
-    this.keyCopy = new GrowingRegion(ledger, MemoryPurpose.READ);
-    this.seekKey = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.keyMemory = new GrowingRegion(ledger, MemoryPurpose.READ);
     this.passed = new GrowingRegion(ledger, MemoryPurpose.READ);
-    byte[] from = bounds.lower();
-    byte[] to = bounds.upper();
-    this.lowerLength = from.length;
-    this.upperLength = to.length;
-    this.limit = new KeyLimit(to);
-    // Last: a failed constructor cannot be closed.
-    this.lower = copy(from, ledger);
-    try {
-      this.upper = copy(to, ledger);
-    } catch (RuntimeException | Error e) {
-      this.lower.free();
-      throw e;
-    }
+    this.lower = bounds.lower();
+    this.upper = bounds.upper();
+    this.limit = new KeyLimit(upper);
   }
 
   /**
@@ -136,36 +125,32 @@ final class VisibleIterator implements AutoCloseable {
 
   boolean first() {
     jump();
-    source.seek(lower, 0, lowerLength, Tag.MAX);
+    source.seek(place(lower), 0, lower.length, Tag.MAX);
     return settleForward(/* skipCurrentKey= */ false, /* agreeing= */ 0);
   }
 
   boolean last() {
     jump();
-    source.seekBefore(upper, 0, upperLength, Tag.MAX);
+    source.seekBefore(place(upper), 0, upper.length, Tag.MAX);
     return settleBackward();
   }
 
   boolean seekAtOrAfter(byte[] storedKey) {
-    Region target = place(storedKey);
-    int length = storedKey.length;
-    if (Region.compare(target, 0, length, lower, 0, lowerLength) < 0) {
+    if (Arrays.compareUnsigned(storedKey, lower) < 0) {
       return first();
     }
     jump();
-    source.seek(target, 0, length, Tag.MAX);
+    source.seek(place(storedKey), 0, storedKey.length, Tag.MAX);
     return settleForward(/* skipCurrentKey= */ false, /* agreeing= */ 0);
   }
 
   boolean seekAtOrBefore(byte[] storedKey) {
-    Region target = place(storedKey);
-    int length = storedKey.length;
-    if (Region.compare(target, 0, length, upper, 0, upperLength) >= 0) {
+    if (Arrays.compareUnsigned(storedKey, upper) >= 0) {
       return last();
     }
     jump();
     // Tag 0 sorts after all entries of the key.
-    source.seekBefore(target, 0, length, 0);
+    source.seekBefore(place(storedKey), 0, storedKey.length, 0);
     return settleBackward();
   }
 
@@ -234,9 +219,10 @@ final class VisibleIterator implements AutoCloseable {
     return current.key;
   }
 
+  /** The key, from 0, until the next call. */
   Region keyRegion() {
     int length = current.keyLength;
-    Region copy = keyCopy.ensure(Math.max(1, length));
+    Region copy = keyMemory.ensure(Math.max(1, length));
     copy.put(0, current.key, 0, length);
     return copy;
   }
@@ -273,11 +259,8 @@ final class VisibleIterator implements AutoCloseable {
   public void close() {
     CleanupSteps closes = new CleanupSteps();
     closes.run(source::close);
-    closes.run(keyCopy::close);
-    closes.run(seekKey::close);
+    closes.run(keyMemory::close);
     closes.run(passed::close);
-    closes.run(lower::free);
-    closes.run(upper::free);
     closes.throwFirst();
   }
 
@@ -379,7 +362,7 @@ final class VisibleIterator implements AutoCloseable {
       if (found) {
         end = Arrays.copyOf(current.key, current.keyLength);
       } else {
-        end = forward ? upper.getBytes(0, upperLength) : lower.getBytes(0, lowerLength);
+        end = forward ? upper : lower;
       }
       finder.keep(found && !forward ? GapFinder.behind(end) : end, forward, dead);
     }
@@ -515,8 +498,7 @@ final class VisibleIterator implements AutoCloseable {
   }
 
   private int compareWithLower() {
-    return Region.compare(
-        source.keyRegion(), source.keyOffset(), source.keyLength(), lower, 0, lowerLength);
+    return source.keyRegion().compareTo(source.keyOffset(), source.keyLength(), lower);
   }
 
   /** Where the source's key and the upper bound differ, if the key is below it. */
@@ -524,23 +506,16 @@ final class VisibleIterator implements AutoCloseable {
     Region region = source.keyRegion();
     long offset = source.keyOffset();
     int length = source.keyLength();
-    int same = Region.commonPrefix(region, offset, length, upper, 0, upperLength);
+    int same = region.commonPrefix(offset, length, upper);
     boolean below =
-        same < upperLength
-            && (same == length
-                || (region.getByte(offset + same) & 0xff) < (upper.getByte(same) & 0xff));
+        same < upper.length
+            && (same == length || (region.getByte(offset + same) & 0xff) < (upper[same] & 0xff));
     return below ? same : NOT_BELOW;
   }
 
   private Region place(byte[] storedKey) {
-    Region target = seekKey.ensure(Math.max(1, storedKey.length));
+    Region target = keyMemory.ensure(Math.max(1, storedKey.length));
     target.put(0, storedKey, 0, storedKey.length);
     return target;
-  }
-
-  private static Region copy(byte[] bytes, MemoryLedger ledger) {
-    Region region = ledger.allocate(MemoryPurpose.READ, Math.max(1, bytes.length));
-    region.put(0, bytes, 0, bytes.length);
-    return region;
   }
 }

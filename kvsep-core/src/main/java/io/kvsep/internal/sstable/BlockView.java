@@ -7,6 +7,7 @@ import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.Varint;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads one data block at a time, in place unless it is packed. Blocks in the file are verified on
@@ -24,7 +25,7 @@ final class BlockView {
   final AtomicLong packedReads = new AtomicLong();
 
   final NativeWindow window = new NativeWindow();
-  private final PackedBlock packed = new PackedBlock();
+  private @Nullable PackedBlock packed;
 
   @SuppressWarnings("NullAway.Init") // set by enter, before any read
   private Region table;
@@ -72,7 +73,7 @@ final class BlockView {
         setRestarts(trailer);
         return;
       }
-      cached = reader.cache(block, packed, start, trailer);
+      cached = reader.cache(block, packed(), start, trailer);
       if (cached == null) {
         packedReads.setOpaque(packedReads.getPlain() + 1);
         enterUnpacked(trailer, scratch);
@@ -131,10 +132,20 @@ final class BlockView {
     return trailer;
   }
 
+  /** Made when first needed: most tables have no packed blocks. */
+  PackedBlock packed() {
+    PackedBlock unpacker = packed;
+    if (unpacker == null) {
+      unpacker = new PackedBlock();
+      packed = unpacker;
+    }
+    return unpacker;
+  }
+
   private void enterUnpacked(long trailer, GrowingRegion scratch) {
     int length = PackedBlock.unpackedLength(table, start, trailer);
     Region unpacked = scratch.ensure(length);
-    packed.unpack(table, start, trailer, unpacked, length);
+    packed().unpack(table, start, trailer, unpacked, length);
     enterUnpacked(unpacked, length);
   }
 

@@ -30,6 +30,8 @@ public final class Lookup extends Position implements AutoCloseable {
 
   public Lookup(MemoryLedger ledger) {
     unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
+    // With the slot, not at its first use: see Epochs.
+    block.packed();
   }
 
   /** Called between lookups. */

@@ -8,9 +8,7 @@ import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.iterator.KeyLimit;
 import io.kvsep.internal.iterator.PrefetchSink;
 import io.kvsep.internal.memory.DeferredPageFaults;
-import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
-import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
 import org.jspecify.annotations.Nullable;
 
@@ -34,13 +32,10 @@ final class TableIterator extends InternalIterator {
 
   private final TableReader table;
   private final TableIndex index;
-  private final BlockView block = new BlockView();
-  private final GrowingRegion scratch;
+  private final IteratorMemory memory;
+  private final BlockView block;
 
-  /** Holds the current block if it is packed. */
-  private final GrowingRegion unpacked;
-
-  /** The mapping or {@link #unpacked}. */
+  /** The mapping or memory of an unpacked block. */
   private Region source;
 
   private Region key;
@@ -77,10 +72,10 @@ final class TableIterator extends InternalIterator {
   TableIterator(TableReader table, MemoryLedger ledger) {
     this.table = table;
     this.index = table.index();
-    this.scratch = new GrowingRegion(ledger, MemoryPurpose.READ);
-    this.unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
+    this.memory = table.takeMemory(ledger);
+    this.block = memory.block;
     this.source = table.mapping();
-    this.key = scratch.region();
+    this.key = memory.key.region();
     here.keyRegion = key;
     here.payloadRegion = source;
   }
@@ -249,8 +244,8 @@ final class TableIterator extends InternalIterator {
     if (!closed) {
       closed = true;
       CleanupSteps closes = new CleanupSteps();
-      closes.run(scratch::close);
-      closes.run(unpacked::close);
+      here.keyRegion = null;
+      closes.run(() -> table.giveMemory(memory));
       closes.run(table::unpin);
       closes.throwFirst();
     }
@@ -289,7 +284,7 @@ final class TableIterator extends InternalIterator {
       boolean checked = entries != null && enterCopied(target, entries);
       boolean copied = checked;
       if (!checked) {
-        block.enter(table, target, unpacked);
+        block.enter(table, target, memory.unpacked);
         if (entries != null && BlockCopy.takes(block.limit - block.start)) {
           entries.copy(block.region(), block.start, block.limit);
           copied = true;
@@ -413,7 +408,7 @@ final class TableIterator extends InternalIterator {
   }
 
   private void grow(int length) {
-    key = scratch.ensure(length + COPY_SLACK);
+    key = memory.key.ensure(length + COPY_SLACK);
     here.keyRegion = key;
   }
 

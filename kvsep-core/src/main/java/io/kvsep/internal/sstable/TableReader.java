@@ -15,6 +15,7 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
@@ -31,8 +32,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   /**
-   * About 700 bytes of heap with its cache entry, and the kernel's record of the mapping, without
-   * its pages and deleted ranges.
+   * About 1,000 bytes of heap with its cache entry and {@link #spare}, and the kernel's record of
+   * the mapping, without its pages and deleted ranges.
    */
   private static final int WEIGHT_BYTES = 1024;
 
@@ -49,6 +50,9 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   private final TableIndex index;
   private final TableMeta properties;
   private final RangeTombstones rangeTombstones;
+
+  /** Left by the iterator closed last: many cursors are short. */
+  private final AtomicReference<@Nullable IteratorMemory> spare = new AtomicReference<>();
 
   private TableReader(
       String name,
@@ -258,6 +262,11 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     if (!pins.tryPin()) {
       throw new IllegalStateException(name + " is closed");
     }
+    return pinnedIterator(ledger);
+  }
+
+  /** As {@link #iterator}; takes over a pin of the caller, even if it fails. */
+  public InternalIterator pinnedIterator(MemoryLedger ledger) {
     try {
       return new TableIterator(this, ledger);
     } catch (RuntimeException | Error e) {
@@ -314,6 +323,19 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return index;
   }
 
+  /** The iterator gives it back before it drops its pin. */
+  IteratorMemory takeMemory(MemoryLedger ledger) {
+    IteratorMemory left = spare.getAndSet(null);
+    return left != null ? left : new IteratorMemory(ledger);
+  }
+
+  void giveMemory(IteratorMemory memory) {
+    memory.trim();
+    if (!spare.compareAndSet(null, memory)) {
+      memory.close();
+    }
+  }
+
   /** Null if the block must be read from the file. */
   @Nullable CachedBlock cached(int block) {
     AtomicReferenceArray<@Nullable CachedBlock> blocks = unpackedBlocks;
@@ -366,6 +388,10 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
         cache.closed(block);
         block.unpin();
       }
+    }
+    IteratorMemory left = spare.getAndSet(null);
+    if (left != null) {
+      left.close();
     }
     mapping.free();
   }

@@ -122,12 +122,7 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
   public InternalIterator iterator(MemoryLedger ledger) {
     cache.countLookup();
     cache.used(this);
-    TableReader current = pinned();
-    try {
-      return current.iterator(ledger);
-    } finally {
-      current.unpin();
-    }
+    return pinned().pinnedIterator(ledger);
   }
 
   /** Reports use of the reader; now and then is enough. */

@@ -4,6 +4,8 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.iterator.ValuePointer;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.GrowingRegion;
+import io.kvsep.internal.memory.MemoryLedger;
+import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.NativeWindow;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.memory.ScratchBudget;
@@ -190,13 +192,17 @@ public final class ValueReader {
     private boolean trusting;
     private boolean loaded;
 
+    /** Charges no budget. */
+    public Scratch(MemoryLedger ledger) {
+      this(ledger, /* memory= */ null);
+    }
+
     /**
      * @param memory budget charged, if not null
      */
-    public Scratch(
-        GrowingRegion record, GrowingRegion value, ScratchBudget.@Nullable Share memory) {
-      this.record = record;
-      this.value = value;
+    public Scratch(MemoryLedger ledger, ScratchBudget.@Nullable Share memory) {
+      this.record = new GrowingRegion(ledger, MemoryPurpose.READ);
+      this.value = new GrowingRegion(ledger, MemoryPurpose.READ);
       this.memory = memory;
     }
 

@@ -87,9 +87,10 @@ final class CursorCloseTest {
     Source failing = new Source(/* fails= */ true);
     Source sound = new Source(/* fails= */ false);
     MergingIterator merged = new MergingIterator(List.of(failing, sound), ledger);
-    VisibleIterator iterator = new VisibleIterator(merged, 1, null, null, ALL, clock, ledger);
+    VisibleIterator iterator =
+        new VisibleIterator(merged, 1, null, null, ALL.stored(), clock, ledger);
     SnapshotCursor cursor =
-        new SnapshotCursor(engine.reads(), readState, iterator, new ReadContext(ledger), null, ALL);
+        new SnapshotCursor(engine.reads(), readState, iterator, /* verifies= */ true, null, ALL, 0);
     assertFalse(cursor.seek(new byte[] {5}));
 
     assertThrows(InternalError.class, cursor::close);

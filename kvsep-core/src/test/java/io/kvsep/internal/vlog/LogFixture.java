@@ -13,7 +13,6 @@ import io.kvsep.internal.iterator.Entry;
 import io.kvsep.internal.memory.ColdReadPolicy;
 import io.kvsep.internal.memory.EpochSlot;
 import io.kvsep.internal.memory.Epochs;
-import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 import io.kvsep.internal.memory.Region;
@@ -101,11 +100,7 @@ final class LogFixture implements AutoCloseable {
   LogFixture(CrashableStorage storage, Storage seen) {
     this.storage = storage;
     this.writer = new LogWriter(seen, STORE, epochs, ledger);
-    this.scratch =
-        new ValueReader.Scratch(
-            new GrowingRegion(ledger, MemoryPurpose.READ),
-            new GrowingRegion(ledger, MemoryPurpose.READ),
-            /* memory= */ null);
+    this.scratch = new ValueReader.Scratch(ledger);
   }
 
   static Put put(String key, String value) {
