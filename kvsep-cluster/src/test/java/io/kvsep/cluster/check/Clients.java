@@ -113,7 +113,7 @@ final class Clients implements AutoCloseable {
     } catch (TimeoutException | ExecutionException e) {
       if (e.getCause() instanceof NodeProcess.GoneException) {
         // A dead node answers at once; without a pause its clients would fill the history.
-        Thread.sleep(20);
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(20));
       }
       return false;
     }
@@ -132,7 +132,7 @@ final class Clients implements AutoCloseable {
       case "unmet" -> call.wasMet(false);
       case "failed" -> {
         call.failed();
-        Thread.sleep(5);
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
         return true;
       }
       case "unknown" -> {
