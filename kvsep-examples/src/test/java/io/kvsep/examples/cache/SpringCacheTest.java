@@ -17,6 +17,7 @@ import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.cache.Cache;
@@ -109,7 +110,7 @@ final class SpringCacheTest {
     }
   }
 
-  private String read(Instant now) {
+  private @Nullable String read(Instant now) {
     try (KvStore store = openAt(now)) {
       return names(store).get("a", String.class);
     }
