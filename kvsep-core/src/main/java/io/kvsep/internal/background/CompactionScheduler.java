@@ -463,6 +463,7 @@ public final class CompactionScheduler {
       edit.lastSequence(lastSequence);
       output.addValues(edit);
       flushLog.applySealing(edit);
+      output.installed();
     }
     currentState.installVersion(oldest);
     flushNanosPerByte =
@@ -563,6 +564,9 @@ public final class CompactionScheduler {
         values.addTo(edit);
       }
       failure.guard(() -> versions.apply(edit));
+      if (values != null) {
+        values.installed();
+      }
     }
     if (!plan.move()) {
       edit.addedTables().forEach(added -> tableBytesWritten.addAndGet(added.meta().fileBytes()));

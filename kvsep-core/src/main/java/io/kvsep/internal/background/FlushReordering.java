@@ -205,6 +205,13 @@ public final class FlushReordering {
       }
     }
 
+    /** The edit is in force. */
+    void installed() {
+      if (values != null) {
+        values.files.installed();
+      }
+    }
+
     @Override
     public void close() {
       if (values != null) {

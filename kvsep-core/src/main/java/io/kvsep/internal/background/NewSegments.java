@@ -63,7 +63,12 @@ final class NewSegments implements AutoCloseable {
     named = true;
   }
 
-  /** Removes the files that are not in force. */
+  /** The edit is in force. */
+  void installed() {
+    files.clear();
+  }
+
+  /** Removes the files unless they are installed. */
   @Override
   public void close() {
     // After an error they may be installed nevertheless.

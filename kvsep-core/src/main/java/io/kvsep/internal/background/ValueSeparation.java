@@ -19,7 +19,7 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Moves inline values of a compaction's tables into blob files, one for each table it writes. They
+ * Moves inline values of a compaction's tables into blob files, one or more for each table. They
  * are from the time when the store fitted into memory; else each compaction of the last level would
  * write them again. See docs/decisions/01.
  *
@@ -30,12 +30,17 @@ final class ValueSeparation implements PointerRefresh, AutoCloseable {
   /** What an entry with a pointer takes in a table, at most, if keys are not very long. */
   private static final int POINTER_ENTRY_BYTES = 32;
 
+  /** LZ4 in native code would read a mapped page that may be unreadable by now. */
+  private static final Frame.Encoding ENCODING =
+      new Frame.Encoding(/* inlineValueBytesMax= */ 0, /* compressionBytesMin= */ Integer.MAX_VALUE);
+
   private final EngineConfig config;
   private final VersionSet versions;
   private final MemoryLedger ledger;
   private final NewSegments files;
   private final PointerRefresh pointers;
   private final int inlineBytesMax;
+  private final long fileBytesMax;
   private @Nullable SortedBlobWriter writer;
 
   ValueSeparation(
@@ -51,6 +56,8 @@ final class ValueSeparation implements PointerRefresh, AutoCloseable {
     this.files = files;
     this.pointers = pointers;
     this.inlineBytesMax = inlineBytesMax;
+    this.fileBytesMax =
+        Math.min(config.values().segmentBytes(), SortedBlobWriter.FILE_BYTES_MAX / 2);
   }
 
   /** Whether the plan's tables have much in values longer than {@code inlineBytesMax}. */
@@ -98,16 +105,14 @@ final class ValueSeparation implements PointerRefresh, AutoCloseable {
 
   private SortedBlobWriter writerFor(int keyLength, int valueLength) throws IOException {
     SortedBlobWriter file = writer;
-    if (file != null && file.bytesWith(keyLength, valueLength) > SortedBlobWriter.FILE_BYTES_MAX) {
+    if (file != null && file.bytesWith(keyLength, valueLength) > fileBytesMax) {
       endTable();
       file = null;
     }
     if (file == null) {
-      Frame.Encoding encoding =
-          new Frame.Encoding(inlineBytesMax, config.values().compressionBytesMin());
       file =
           new SortedBlobWriter(
-              config.storage(), versions.storeId(), versions.newSegmentId(), ledger, encoding);
+              config.storage(), versions.storeId(), versions.newSegmentId(), ledger, ENCODING);
       writer = file;
     }
     return file;
@@ -130,7 +135,11 @@ final class ValueSeparation implements PointerRefresh, AutoCloseable {
     files.addTo(edit);
   }
 
-  /** Removes the files that are not in force. */
+  void installed() {
+    files.installed();
+  }
+
+  /** Removes the files unless they are installed. */
   @Override
   public void close() {
     if (writer != null) {

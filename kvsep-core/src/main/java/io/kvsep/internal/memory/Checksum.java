@@ -23,6 +23,10 @@ final class Checksum {
     this.window = window;
   }
 
+  void trim() {
+    copy = NO_BYTES;
+  }
+
   void reset() {
     crc.reset();
   }

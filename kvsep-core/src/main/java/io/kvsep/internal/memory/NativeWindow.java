@@ -30,6 +30,11 @@ public final class NativeWindow {
     region.requireReadable(offset, count, probe);
   }
 
+  /** Drops memory that the next use would take again. */
+  public void trim() {
+    crc.trim();
+  }
+
   public void crc32cReset() {
     crc.reset();
   }

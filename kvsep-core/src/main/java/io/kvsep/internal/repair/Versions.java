@@ -90,14 +90,17 @@ final class Versions implements AutoCloseable {
   }
 
   /**
-   * Whether the entry has the same, possibly estimated, sequence number and a later log position.
+   * Whether the entry has the same, possibly estimated, sequence number and a later log position;
+   * or its value is inline, which needs no other file. A compaction that moves inline values leaves
+   * both kinds until its inputs are deleted.
    */
   private boolean isLaterTwin() {
     int otherKind = Tag.kind(entries.tag());
-    if (!isPointer()
-        || Tag.sequence(entries.tag()) != sequence
-        || Tag.baseKind(otherKind) != Tag.POINTER) {
+    if (!isPointer() || Tag.sequence(entries.tag()) != sequence) {
       return false;
+    }
+    if (Tag.baseKind(otherKind) != Tag.POINTER) {
+      return Tag.baseKind(otherKind) == Tag.PUT;
     }
     Region payload = entries.payloadRegion();
     long at = entries.payloadOffset() + Payload.headerLength(otherKind);

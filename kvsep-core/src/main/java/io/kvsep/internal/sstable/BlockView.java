@@ -52,6 +52,12 @@ final class BlockView {
   long payload;
   int payloadLength;
 
+  /** Before another iterator uses it. */
+  void forget() {
+    fileOffset = 0;
+    window.trim();
+  }
+
   /** The table's mapping or an unpacked block; all offsets refer to it. */
   Region region() {
     return table;

@@ -1,5 +1,6 @@
 package io.kvsep.internal.sstable;
 
+import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.memory.GrowingRegion;
 import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
@@ -24,12 +25,13 @@ final class IteratorMemory implements AutoCloseable {
     unpacked = new GrowingRegion(ledger, MemoryPurpose.READ);
   }
 
-  /** Frees what takes more than a little. */
-  void trim() {
+  /** Leaves a little. A page fault may surface in any step, so each runs whatever others do. */
+  void trim(CleanupSteps steps) {
+    steps.run(unpacked::close);
     if (key.capacity() > KEPT_KEY_BYTES_MAX) {
-      key.close();
+      steps.run(key::close);
     }
-    unpacked.close();
+    block.forget();
   }
 
   @Override

@@ -245,6 +245,7 @@ final class TableIterator extends InternalIterator {
       closed = true;
       CleanupSteps closes = new CleanupSteps();
       here.keyRegion = null;
+      memory.trim(closes);
       closes.run(() -> table.giveMemory(memory));
       closes.run(table::unpin);
       closes.throwFirst();

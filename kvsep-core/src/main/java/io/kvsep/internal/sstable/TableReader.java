@@ -329,8 +329,8 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
     return left != null ? left : new IteratorMemory(ledger);
   }
 
+  /** Takes trimmed memory. */
   void giveMemory(IteratorMemory memory) {
-    memory.trim();
     if (!spare.compareAndSet(null, memory)) {
       memory.close();
     }
@@ -390,10 +390,13 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       }
     }
     IteratorMemory left = spare.getAndSet(null);
-    if (left != null) {
-      left.close();
+    try {
+      if (left != null) {
+        left.close();
+      }
+    } finally {
+      mapping.free();
     }
-    mapping.free();
   }
 
   CorruptionException damaged(BlockView block, IndexOutOfBoundsException cause) {

@@ -19,6 +19,7 @@ import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.read.ScanBounds;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.internal.read.StoreReads;
+import io.kvsep.internal.repair.Repair;
 import io.kvsep.internal.view.SnapshotLease;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
@@ -243,6 +244,46 @@ final class ValueSeparationTest {
       for (CrashableStorage state : moment.crashStates(4)) {
         openAt(state);
         check();
+      }
+    }
+  }
+
+  @Test
+  void repairPrefersAnInlineValueToAPointerWhoseFileIsLost() throws IOException {
+    fillInline();
+    startOutgrown();
+    engine.sync();
+    List<String> before = storage.list();
+    List<CrashableStorage> moments = new ArrayList<>();
+    storage.watch(moments::add);
+    engine.compactTables();
+    storage.watch(null);
+    int repaired = 0;
+    for (CrashableStorage moment : moments) {
+      CrashableStorage left = moment.crashKeepingAll();
+      if (left.list().containsAll(before)) {
+        for (String name : left.list()) {
+          StoreFiles.Kind kind = StoreFiles.kindOf(name);
+          boolean isTable = kind == StoreFiles.Kind.TABLE;
+          boolean isOldSegment = kind == StoreFiles.Kind.SEGMENT && before.contains(name);
+          if (!isTable && !isOldSegment) {
+            left.delete(name);
+          }
+        }
+        requireRepaired(left);
+        repaired++;
+      }
+    }
+    assertTrue(repaired > 0);
+  }
+
+  private void requireRepaired(CrashableStorage left) throws IOException {
+    try (StorageEngine target =
+        Engines.open(new CrashableStorage(), new ManualScheduler(1, 2))) {
+      Repair.run(new Repair.Input(left, new CrashableStorage(), target, 1_000, 16 << 10));
+      for (String key : model.keySet()) {
+        byte[] found = target.reads().get(0, key.getBytes(UTF_8), StoreReads.LATEST);
+        assertArrayEquals(model.get(key), found, key);
       }
     }
   }
