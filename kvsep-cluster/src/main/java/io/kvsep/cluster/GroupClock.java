@@ -10,8 +10,10 @@ import org.jspecify.annotations.Nullable;
  * The clock of a replica. What changes the store must see the same time on every replica, also when
  * the log is applied again after a crash: an entry that compaction drops because it has expired by
  * the wall clock would still be there on a replica that applies the same commands elsewhere. So the
- * group has a time of its own, that of the newest applied entry, which never goes back. All threads
- * see it, except in reads of users, which see the wall clock. Thread safe.
+ * group has a time of its own, that of the newest applied entry, which never goes back. Entries are
+ * applied at it, and users read by the wall clock. All else, such as compaction, sees the time of
+ * the newest entry that a power failure cannot take back: tables are synced before the log, so what
+ * they drop must not be needed by an entry that is applied again. Thread safe.
  */
 final class GroupClock extends Clock {
   /** Stands for the wall clock. */
@@ -22,6 +24,7 @@ final class GroupClock extends Clock {
 
   private final Clock wall;
   private volatile long groupMillis;
+  private volatile long durableMillis;
 
   GroupClock(Clock wall) {
     this.wall = wall;
@@ -32,9 +35,15 @@ final class GroupClock extends Clock {
     groupMillis = Math.max(groupMillis, millis);
   }
 
-  /** Sets the group's time to that of a store that was opened. */
+  /** Sets the group's time to that of a store that was opened and synced. */
   void reset(long millis) {
     groupMillis = millis;
+    durableMillis = millis;
+  }
+
+  /** The writes of all entries up to this time are synced. For one thread at a time. */
+  void synced(long millis) {
+    durableMillis = Math.max(durableMillis, millis);
   }
 
   long groupMillis() {
@@ -74,7 +83,7 @@ final class GroupClock extends Clock {
   public long millis() {
     Long seen = SEEN.get();
     if (seen == null) {
-      return groupMillis;
+      return durableMillis;
     }
     return seen.equals(WALL) ? wallMillis() : seen;
   }

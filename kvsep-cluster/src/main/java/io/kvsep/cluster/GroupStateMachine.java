@@ -95,6 +95,10 @@ class GroupStateMachine extends BaseStateMachine {
   @GuardedBy("lock")
   private @Nullable Throwable failure;
 
+  /** Of entries that were not applied because of the failure. */
+  @GuardedBy("lock")
+  private final List<CompletableFuture<Message>> unanswered = new ArrayList<>();
+
   /** Null before the start, and while a received snapshot takes its place. */
   @GuardedBy("lock")
   private @Nullable GroupStore live;
@@ -356,7 +360,7 @@ class GroupStateMachine extends BaseStateMachine {
       if (store != null) {
         store.close();
       }
-      store = replaceLive(storage.snapshot(snapshot.getTermIndex()));
+      store = replaceLive(snapshot.getTermIndex());
     } else if (store == null) {
       store = open(storage.live());
     }
@@ -380,7 +384,9 @@ class GroupStateMachine extends BaseStateMachine {
   }
 
   /** The store in {@code live} must be closed. The snapshot stays as it is. */
-  private GroupStore replaceLive(Path snapshot) throws IOException {
+  private GroupStore replaceLive(TermIndex last) throws IOException {
+    Path snapshot = storage.snapshot(last);
+    GroupStorage.sync(snapshot);
     Path copy = storage.beside("new");
     GroupStorage.delete(copy);
     KvStore.copy(snapshot, copy);
@@ -388,7 +394,16 @@ class GroupStateMachine extends BaseStateMachine {
       storage.deleteLater(storage.live());
     }
     Files.move(copy, storage.live());
-    return open(storage.live());
+    GroupStore store = open(storage.live());
+    if (store.committed().index() != last.getIndex()) {
+      store.close();
+      throw new IOException(
+          snapshot
+              + " has entries up to "
+              + store.committed().index()
+              + ", its name says otherwise");
+    }
+    return store;
   }
 
   private void enqueue(Queued queued) {
@@ -412,8 +427,8 @@ class GroupStateMachine extends BaseStateMachine {
 
   /** Of the thread that applies. */
   private void run() {
+    List<Queued> batch = new ArrayList<>();
     try {
-      List<Queued> batch = new ArrayList<>();
       while (take(batch)) {
         Consumer<CompletableFuture<Message>> work = batch.get(0).work;
         if (work == null) {
@@ -424,7 +439,7 @@ class GroupStateMachine extends BaseStateMachine {
         batch.clear();
       }
     } catch (Throwable e) {
-      fail(e);
+      fail(e, batch);
     }
   }
 
@@ -509,7 +524,7 @@ class GroupStateMachine extends BaseStateMachine {
           live = null;
         }
         old.close();
-        GroupStore installed = replaceLive(storage.snapshot(snapshot.getTermIndex()));
+        GroupStore installed = replaceLive(snapshot.getTermIndex());
         Applied applied = installed.committed();
         synchronized (lock) {
           live = installed;
@@ -521,7 +536,7 @@ class GroupStateMachine extends BaseStateMachine {
       done.complete(Message.EMPTY);
     } catch (IOException | RuntimeException e) {
       done.completeExceptionally(e);
-      fail(e);
+      fail(e, List.of());
     }
   }
 
@@ -544,15 +559,20 @@ class GroupStateMachine extends BaseStateMachine {
     }
   }
 
-  /** Futures of entries are left open: their clients ask another node. */
-  private void fail(Throwable cause) {
-    List<Queued> left;
+  /** Futures of entries are left open until {@link #release}: their clients ask another node. */
+  private void fail(Throwable cause, List<Queued> batch) {
+    List<Queued> left = new ArrayList<>(batch);
     synchronized (lock) {
       if (failure == null) {
         failure = cause;
       }
-      left = new ArrayList<>(queue);
+      left.addAll(queue);
       queue.clear();
+      for (Queued queued : left) {
+        if (queued.work == null) {
+          unanswered.add(queued.done);
+        }
+      }
       queuedBytes = 0;
       lock.notifyAll();
     }
@@ -562,6 +582,19 @@ class GroupStateMachine extends BaseStateMachine {
       }
     }
     host.failed(cause);
+  }
+
+  /** After a failure, when no client waits here any more: Ratis waits for the futures to close. */
+  void release() {
+    List<CompletableFuture<Message>> left;
+    Throwable cause;
+    synchronized (lock) {
+      left = new ArrayList<>(unanswered);
+      unanswered.clear();
+      cause = failure;
+    }
+    left.forEach(
+        done -> done.completeExceptionally(new IllegalStateException("not applied", cause)));
   }
 
   /** Waits for a notification; whether the thread was interrupted. */

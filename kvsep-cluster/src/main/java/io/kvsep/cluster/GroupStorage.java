@@ -2,11 +2,13 @@ package io.kvsep.cluster;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -129,6 +131,19 @@ final class GroupStorage implements StateMachineStorage {
             // The next start deletes it.
           }
         });
+  }
+
+  /** Ratis does not sync what it receives, and the log before it is deleted. */
+  static void sync(Path directory) throws IOException {
+    List<Path> files;
+    try (Stream<Path> found = Files.walk(directory)) {
+      files = found.filter(Files::isRegularFile).toList();
+    }
+    for (Path file : files) {
+      try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+        channel.force(true);
+      }
+    }
   }
 
   static void delete(Path directory) throws IOException {

@@ -61,6 +61,8 @@ final class GroupStore implements AutoCloseable {
     byte[] record = store.in(system).get(APPLIED);
     committed = record == null ? Applied.NOTHING : Applied.decode(record);
     applied = committed;
+    // After a crash of the process alone, the last commits may be in the page cache only.
+    store.sync();
     clock.reset(committed.timeMillis());
     for (String name : store.keyspaces()) {
       if (!name.equals(SYSTEM)) {
@@ -163,6 +165,7 @@ final class GroupStore implements AutoCloseable {
   /** Copies the committed state into a new directory, durable on return. */
   void checkpoint(Path directory) {
     store.checkpoint(directory);
+    clock.synced(committed.timeMillis());
   }
 
   /** Two views of one state: one that sees its own writes, one that does not. */
@@ -278,6 +281,7 @@ final class GroupStore implements AutoCloseable {
     }
     commit();
     store.sync();
+    clock.synced(committed.timeMillis());
     changes.lock();
     try {
       if (creates) {
@@ -300,9 +304,14 @@ final class GroupStore implements AutoCloseable {
 
   /** All content by keyspace, for tests: key and value as text of hexadecimal digits. */
   Map<String, String> digests() {
-    Map<String, String> digests = new TreeMap<>();
-    digests.put("", Conditions.digest(store));
-    keyspaces.forEach((name, keyspace) -> digests.put(name, Conditions.digest(store.in(keyspace))));
-    return digests;
+    return GroupClock.at(
+        clock.groupMillis(),
+        () -> {
+          Map<String, String> digests = new TreeMap<>();
+          digests.put("", Conditions.digest(store));
+          keyspaces.forEach(
+              (name, keyspace) -> digests.put(name, Conditions.digest(store.in(keyspace))));
+          return digests;
+        });
   }
 }

@@ -15,13 +15,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.ratis.RaftConfigKeys;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.client.RaftClientConfigKeys;
+import org.apache.ratis.client.retry.RequestTypeDependentRetryPolicy;
 import org.apache.ratis.conf.Parameters;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
 import org.apache.ratis.grpc.GrpcTlsConfig;
+import org.apache.ratis.proto.RaftProtos.RaftClientRequestProto.TypeCase;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.GroupManagementRequest;
 import org.apache.ratis.protocol.RaftClientReply;
@@ -31,6 +34,7 @@ import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.protocol.SnapshotManagementRequest;
 import org.apache.ratis.retry.RetryPolicies;
+import org.apache.ratis.retry.RetryPolicy;
 import org.apache.ratis.rpc.SupportedRpcType;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.RaftServerConfigKeys;
@@ -189,9 +193,22 @@ final class RaftNode implements AutoCloseable {
         .setParameters(parameters)
         .setRaftGroup(RaftGroup.valueOf(group, peers(null)))
         .setRetryPolicy(
-            RetryPolicies.retryUpToMaximumCountWithFixedSleep(
-                (int) Math.min(Integer.MAX_VALUE, tries), pause))
+            untilTimeout(
+                RetryPolicies.retryUpToMaximumCountWithFixedSleep(
+                    (int) Math.min(Integer.MAX_VALUE, tries), pause)))
         .build();
+  }
+
+  /**
+   * A silent node takes much longer than a pause, so the tries alone are no limit: a call could go
+   * on when the nodes have forgotten its first try, and apply it again.
+   */
+  private RetryPolicy untilTimeout(RetryPolicy tries) {
+    RequestTypeDependentRetryPolicy.Builder policy = RequestTypeDependentRetryPolicy.newBuilder();
+    for (TypeCase type : TypeCase.values()) {
+      policy.setRetryPolicy(type, tries).setTimeout(type, duration(options.requestTimeout()));
+    }
+    return policy.build();
   }
 
   /** About how long an election needs at least. */
@@ -261,6 +278,10 @@ final class RaftNode implements AutoCloseable {
     RaftServerConfigKeys.Rpc.setFirstElectionTimeoutMin(properties, min);
     RaftServerConfigKeys.Rpc.setFirstElectionTimeoutMax(properties, max);
 
+    // Longer than any call is repeated, with the answer that its last try waits for.
+    long remembered = Math.max(60_000, 4 * options.requestTimeout().toMillis());
+    RaftServerConfigKeys.RetryCache.setExpiryTime(
+        properties, TimeDuration.valueOf(remembered, TimeUnit.MILLISECONDS));
     RaftClientConfigKeys.Async.setOutstandingRequestsMax(properties, 2 * WriteGatherer.FLIGHTS_MAX);
     return properties;
   }
@@ -344,6 +365,25 @@ final class RaftNode implements AutoCloseable {
       Thread closer = new Thread(RaftNode.this::close, "cluster-close");
       closer.setDaemon(true);
       closer.start();
+      Thread releaser = new Thread(this::release, "cluster-release");
+      releaser.setDaemon(true);
+      releaser.start();
+    }
+
+    /** A leader that is ready would pass the error on to clients, as if nothing was written. */
+    private void release() {
+      while (isLeaderReady()) {
+        LockSupport.parkNanos(10_000_000);
+      }
+      machine(group).release();
+    }
+
+    private boolean isLeaderReady() {
+      try {
+        return server != null && division(group).getInfo().isLeaderReady();
+      } catch (ClusterException e) {
+        return false;
+      }
     }
   }
 }

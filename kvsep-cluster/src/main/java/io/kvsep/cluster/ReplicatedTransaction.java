@@ -8,6 +8,8 @@ import io.kvsep.Transaction;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -37,6 +39,10 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
   private final ReplicatedStore replicated;
   private final GroupStore store;
   private final GroupStore.Views views;
+
+  /** What is read and what is compared must be one keyspace, though another takes its name. */
+  private final Map<String, Keyspace> keyspaces = new HashMap<>();
+
   private volatile State state = State.OPEN;
   private boolean conflicted;
 
@@ -87,7 +93,7 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
   KvView view(@Nullable String keyspace) {
     return keyspace == null
         ? this
-        : new RecordingView(recorder, keyspace, views.transaction().in(store.required(keyspace)));
+        : new RecordingView(recorder, keyspace, views.transaction().in(keyspace(keyspace)));
   }
 
   @Override
@@ -178,6 +184,10 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
 
   private KvReader snapshot(@Nullable String keyspace) {
     Snapshot snapshot = views.snapshot();
-    return keyspace == null ? snapshot : snapshot.in(store.required(keyspace));
+    return keyspace == null ? snapshot : snapshot.in(keyspace(keyspace));
+  }
+
+  private Keyspace keyspace(String name) {
+    return keyspaces.computeIfAbsent(name, store::required);
   }
 }

@@ -21,6 +21,7 @@ final class TrackingCursor extends ReaderCursor {
   /** Exclusive; null if the scan has no end and the cursor was past its last entry. */
   private byte @Nullable [] high;
 
+  /** Place in the iteration that the limit counts, or before it. */
   private long steps;
 
   TrackingCursor(KvCursor cursor, @Nullable String keyspace, ScanOptions options) {
@@ -73,8 +74,9 @@ final class TrackingCursor extends ReaderCursor {
         return found;
       }
     }
+    steps -= forward ? 0 : 1;
     if (found) {
-      steps++;
+      steps += forward ? 1 : 0;
       touch(key());
     } else if (!forward || steps < options.limit()) {
       touchEnd(ascends);
@@ -88,6 +90,7 @@ final class TrackingCursor extends ReaderCursor {
       high = low;
       moved = true;
     }
+    steps = found ? 1 : 0;
     touch(key);
     if (found) {
       touch(key());

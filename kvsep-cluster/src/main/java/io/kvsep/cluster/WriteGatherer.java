@@ -176,7 +176,12 @@ final class WriteGatherer implements AutoCloseable {
       if (closed || client != failed) {
         return;
       }
-      client = clients.get();
+      try {
+        client = clients.get();
+      } catch (RuntimeException e) {
+        // The failed one stays; its next failure tries again. Callers must get their answers.
+        return;
+      }
     }
     Thread closer = new Thread(() -> close(failed), "cluster-close-client");
     closer.setDaemon(true);

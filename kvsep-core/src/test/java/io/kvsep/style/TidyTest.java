@@ -42,7 +42,9 @@ final class TidyTest {
           CORE + "internal/engine/StorageEngine.java",
           "opens, wires and closes all parts of a store, in the order of their needs",
           CORE + "internal/version/VersionSet.java",
-          "one lock guards it: edits, the manifest they go to, and what is left of failed ones");
+          "one lock guards it: edits, the manifest they go to, and what is left of failed ones",
+          "kvsep-cluster/src/main/java/io/kvsep/cluster/GroupStateMachine.java",
+          "one lock guards it: entries that wait, the store they go to, snapshots that replace it");
 
   /** Constructors with more parameters than others may have, and how many: each may only lose. */
   private static final Map<String, Integer> WIDE_CONSTRUCTORS =

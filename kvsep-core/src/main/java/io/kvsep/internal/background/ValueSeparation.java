@@ -32,7 +32,8 @@ final class ValueSeparation implements PointerRefresh, AutoCloseable {
 
   /** LZ4 in native code would read a mapped page that may be unreadable by now. */
   private static final Frame.Encoding ENCODING =
-      new Frame.Encoding(/* inlineValueBytesMax= */ 0, /* compressionBytesMin= */ Integer.MAX_VALUE);
+      new Frame.Encoding(
+          /* inlineValueBytesMax= */ 0, /* compressionBytesMin= */ Integer.MAX_VALUE);
 
   private final EngineConfig config;
   private final VersionSet versions;

@@ -2,7 +2,8 @@ package io.kvsep.internal.base;
 
 /**
  * The eight bytes after each key in the index: {@code sequence << 8 | kind}. Entries of a key are
- * sorted by descending tag, newest first. Sequence numbers are unique within a version, so the kind never decides.
+ * sorted by descending tag, newest first. Sequence numbers are unique within a version, so the kind
+ * never decides.
  *
  * <p>Kinds are persistent: never change or reuse a number. Zero is no kind, so zeroed bytes are
  * damage.

@@ -15,8 +15,8 @@ import java.nio.ByteBuffer;
 
 /**
  * Writes values that no segment holds any more, or never did, into a new blob file without
- * relocations, in the order of the calls. Owns the file until {@link #close}, which deletes it unless {@link #finish} has
- * returned.
+ * relocations, in the order of the calls. Owns the file until {@link #close}, which deletes it
+ * unless {@link #finish} has returned.
  *
  * <p>Uses 256 KiB off-heap. Not thread safe. After a failure only {@link #close} may be called.
  */

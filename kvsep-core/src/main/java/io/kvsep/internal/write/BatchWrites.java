@@ -113,6 +113,8 @@ public final class BatchWrites {
   /** Receives copies of writes. */
   public interface Receiver {
     /**
+     * Receives a write.
+     *
      * @param kind as in {@link Tag}
      * @param value empty for a delete; the end of a deleted range, as the user gave it
      * @param timeToLiveMillis as in {@link BatchWrites#put}

@@ -278,8 +278,7 @@ final class ValueSeparationTest {
   }
 
   private void requireRepaired(CrashableStorage left) throws IOException {
-    try (StorageEngine target =
-        Engines.open(new CrashableStorage(), new ManualScheduler(1, 2))) {
+    try (StorageEngine target = Engines.open(new CrashableStorage(), new ManualScheduler(1, 2))) {
       Repair.run(new Repair.Input(left, new CrashableStorage(), target, 1_000, 16 << 10));
       for (String key : model.keySet()) {
         byte[] found = target.reads().get(0, key.getBytes(UTF_8), StoreReads.LATEST);
