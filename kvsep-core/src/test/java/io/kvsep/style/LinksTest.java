@@ -44,8 +44,13 @@ final class LinksTest {
     Path page = project.resolve("docs/page.md");
     Map<Path, String> pages = Map.of(page, "# A `b`: c\n## Twice\n## Twice\n```\n# code\n```\n");
     String text =
-        "[x](page.md#a-b-c) [x](#twice-1) [x](../pom.xml) [x](https://x) ![x](none.svg)\n"
-            + "[x](#code) [x](page.md#gone)\n```\n[x](code.md)\n```\n";
+        """
+        [x](page.md#a-b-c) [x](#twice-1) [x](../pom.xml) [x](https://x) ![x](none.svg)
+        [x](#code) [x](page.md#gone)
+        ```
+        [x](code.md)
+        ```
+        """;
 
     assertEquals(
         List.of(
@@ -79,7 +84,7 @@ final class LinksTest {
   private static Set<String> headings(String text) {
     Set<String> anchors = new HashSet<>();
     Map<String, Integer> counts = new HashMap<>();
-    for (String line : withoutCode(text).split("\n")) {
+    for (String line : withoutCode(text).split("\n", -1)) {
       if (line.matches("#{1,6} .*")) {
         String anchor =
             line.replaceFirst("#+ ", "")

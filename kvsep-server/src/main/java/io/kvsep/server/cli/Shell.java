@@ -134,5 +134,10 @@ final class Shell {
     public int read() throws IOException {
       throw new IOException("standard input has the commands of the shell");
     }
+
+    @Override
+    public int read(byte[] target, int offset, int length) throws IOException {
+      return read();
+    }
   }
 }

@@ -65,18 +65,24 @@ final class ShellTerminal {
                 + "; help lists the commands, exit ends the shell");
     while (!shell.hasEnded()) {
       try {
-        List<String> words = ShellWords.split(reader.readLine(PROMPT));
+        List<String> words = read(reader);
         if (words != null) {
           shell.run(words);
         }
-      } catch (UserInterruptException e) {
-        // Ctrl-C drops the line.
-        continue;
       } catch (EndOfFileException e) {
         break;
       }
     }
     return Kvsep.DONE;
+  }
+
+  /** The next command; null if there is none, or Ctrl-C dropped the line. */
+  private static @Nullable List<String> read(LineReader reader) {
+    try {
+      return ShellWords.split(reader.readLine(PROMPT));
+    } catch (UserInterruptException e) {
+      return null;
+    }
   }
 
   /** Readable for its owner alone: lines have keys and values. Null if it cannot be made. */

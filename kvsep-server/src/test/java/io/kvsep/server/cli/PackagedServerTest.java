@@ -195,7 +195,7 @@ final class PackagedServerTest {
   /** The libraries of the class path that have files in the jar, by their artifacts' names. */
   private static Set<String> bundled(JarFile jar) throws IOException {
     Set<String> names = new TreeSet<>();
-    for (String path : System.getProperty("java.class.path").split(File.pathSeparator)) {
+    for (String path : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
       String name = Path.of(path).getFileName().toString();
       if (name.endsWith(".jar") && !name.startsWith("kvsep-")) {
         try (JarFile library = new JarFile(path)) {
