@@ -1,6 +1,10 @@
 package io.kvsep.internal.memory;
 
-import java.io.IOException;
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -14,17 +18,32 @@ import java.util.List;
  * <p>Thread safe. Each call reads a few small files, about 100 microseconds in total.
  */
 public final class SystemMemory implements ColdReadPolicy.Memory {
-  private static final String NO_LIMIT = "max";
+  private static final byte[] TOTAL = "MemTotal:".getBytes(ISO_8859_1);
+  private static final byte[] AVAILABLE = "MemAvailable:".getBytes(ISO_8859_1);
 
-  private final Path proc;
+  private final File meminfo;
+  private final File stat;
+  private final File membership;
   private final Path groups;
+
+  @GuardedBy("this")
+  private final KernelFile file = new KernelFile();
+
+  /** What {@link #membership} held when {@link #found} was made. */
+  @GuardedBy("this")
+  private byte[] known = {};
+
+  @GuardedBy("this")
+  private List<Group> found = List.of();
 
   public SystemMemory() {
     this(Path.of("/proc"), Path.of("/sys/fs/cgroup"));
   }
 
   SystemMemory(Path proc, Path groups) {
-    this.proc = proc;
+    this.meminfo = proc.resolve("meminfo").toFile();
+    this.stat = proc.resolve("self/stat").toFile();
+    this.membership = proc.resolve("self/cgroup").toFile();
     this.groups = groups;
   }
 
@@ -32,54 +51,90 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
    * Memory of the machine or of the smallest enclosing control group; {@link Long#MAX_VALUE} if
    * unknown.
    */
-  public long limitBytes() {
-    long limit = field(proc.resolve("meminfo"), "MemTotal:", 1024);
+  public synchronized long limitBytes() {
+    long limit = machine(TOTAL);
     for (Group group : groups()) {
-      limit = Math.min(limit, group.limitBytes());
+      limit = Math.min(limit, number(group.limit));
     }
     return Math.min(limit, PhysicalMemory.bytes());
   }
 
   @Override
-  public long fileBytes() {
-    long available = field(proc.resolve("meminfo"), "MemAvailable:", 1024);
+  public synchronized long fileBytes() {
+    long available = machine(AVAILABLE);
     for (Group group : groups()) {
-      available = Math.min(available, group.fileBytes());
+      available = Math.min(available, fileBytes(group));
     }
     return available == Long.MAX_VALUE ? PhysicalMemory.bytes() / 2 : available;
   }
 
   @Override
-  public long majorFaults() {
-    try {
-      String stat = Files.readString(proc.resolve("self/stat"));
-      // The program name, in parentheses, may contain anything.
-      String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
-      return Long.parseLong(fields[9]);
-    } catch (IOException | RuntimeException e) {
-      return 0;
+  public synchronized long majorFaults() {
+    file.read(stat);
+    // The program name, in parentheses, may contain anything.
+    long faults = file.word(')', 9);
+    return faults == Long.MAX_VALUE ? 0 : faults;
+  }
+
+  @GuardedBy("this")
+  private long machine(byte[] field) {
+    file.read(meminfo);
+    long kibibytes = file.field(field);
+    return kibibytes > Long.MAX_VALUE / 1024 ? Long.MAX_VALUE : kibibytes * 1024;
+  }
+
+  @GuardedBy("this")
+  private long number(File holder) {
+    file.read(holder);
+    return file.number();
+  }
+
+  /** Bytes that a group leaves for files. */
+  @GuardedBy("this")
+  private long fileBytes(Group group) {
+    long most = number(group.limit);
+    long used = number(group.usage);
+    file.read(group.statistics);
+    long active = file.field(group.active);
+    long inactive = file.field(group.inactive);
+    if (most == Long.MAX_VALUE
+        || used == Long.MAX_VALUE
+        || active == Long.MAX_VALUE
+        || inactive == Long.MAX_VALUE) {
+      return Long.MAX_VALUE;
     }
+    return Math.max(0, most - Math.max(0, used - active - inactive));
   }
 
   /**
    * Returns the control groups of this process and their parents, of the version that accounts
    * memory.
    */
+  @GuardedBy("this")
   private List<Group> groups() {
-    List<Group> found = new ArrayList<>();
-    for (String line : lines(proc.resolve("self/cgroup"))) {
+    file.read(membership);
+    if (!file.hasContent(known)) {
+      known = file.content();
+      found = find(new String(known, UTF_8));
+    }
+    return found;
+  }
+
+  private List<Group> find(String text) {
+    List<Group> all = new ArrayList<>();
+    for (String line : text.split("\n", -1)) {
       String[] parts = line.split(":", 3);
       if (parts.length == 3 && parts[1].isEmpty()) {
         for (Path directory : upwards(groups, parts[2])) {
-          found.add(Group.ofSecondVersion(directory));
+          all.add(Group.ofSecondVersion(directory));
         }
       } else if (parts.length == 3 && List.of(parts[1].split(",", -1)).contains("memory")) {
         for (Path directory : upwards(groups.resolve("memory"), parts[2])) {
-          found.add(Group.ofFirstVersion(directory));
+          all.add(Group.ofFirstVersion(directory));
         }
       }
     }
-    return found;
+    return all;
   }
 
   /**
@@ -87,81 +142,40 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
    * exist; the root is then the container's own group.
    */
   private static List<Path> upwards(Path root, String path) {
-    List<Path> found = new ArrayList<>();
+    List<Path> all = new ArrayList<>();
     Path relative = Path.of("/").relativize(Path.of(path)).normalize();
     for (Path at = root.resolve(relative); at != null && at.startsWith(root); at = at.getParent()) {
       if (Files.isDirectory(at)) {
-        found.add(at);
+        all.add(at);
       }
     }
-    return found;
+    return all;
   }
 
   /**
-   * @param limit name of the limit file
-   * @param usage name of the usage file, which includes subgroups and cached files
-   * @param prefix of the fields in memory.stat that include subgroups
+   * A control group.
+   *
+   * @param usage includes subgroups and cached files
+   * @param active name of a field in {@code statistics} that includes subgroups
+   * @param inactive likewise
    */
-  private record Group(Path directory, String limit, String usage, String prefix) {
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  private record Group(File limit, File usage, File statistics, byte[] active, byte[] inactive) {
     static Group ofFirstVersion(Path directory) {
-      return new Group(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_");
+      return of(directory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_");
     }
 
     static Group ofSecondVersion(Path directory) {
-      return new Group(directory, "memory.max", "memory.current", "");
+      return of(directory, "memory.max", "memory.current", "");
     }
 
-    long limitBytes() {
-      return number(directory.resolve(limit));
-    }
-
-    /** Bytes left for files. */
-    long fileBytes() {
-      long most = limitBytes();
-      long used = number(directory.resolve(usage));
-      Path statistics = directory.resolve("memory.stat");
-      long active = field(statistics, prefix + "active_file", 1);
-      long inactive = field(statistics, prefix + "inactive_file", 1);
-      if (most == Long.MAX_VALUE
-          || used == Long.MAX_VALUE
-          || active == Long.MAX_VALUE
-          || inactive == Long.MAX_VALUE) {
-        return Long.MAX_VALUE;
-      }
-      return Math.max(0, most - Math.max(0, used - active - inactive));
-    }
-  }
-
-  /** The only number in a file; {@link Long#MAX_VALUE} if absent or unlimited. */
-  private static long number(Path file) {
-    List<String> lines = lines(file);
-    return lines.isEmpty() ? Long.MAX_VALUE : parsed(lines.get(0));
-  }
-
-  private static long field(Path file, String name, long unit) {
-    for (String line : lines(file)) {
-      String[] words = line.split("\\s+", 3);
-      if (words.length > 1 && words[0].equals(name)) {
-        long value = parsed(words[1]);
-        return value > Long.MAX_VALUE / unit ? Long.MAX_VALUE : value * unit;
-      }
-    }
-    return Long.MAX_VALUE;
-  }
-
-  private static long parsed(String number) {
-    try {
-      return number.equals(NO_LIMIT) ? Long.MAX_VALUE : Long.parseLong(number);
-    } catch (NumberFormatException e) {
-      return Long.MAX_VALUE;
-    }
-  }
-
-  private static List<String> lines(Path file) {
-    try {
-      return Files.readAllLines(file);
-    } catch (IOException | RuntimeException e) {
-      return List.of();
+    private static Group of(Path directory, String limit, String usage, String prefix) {
+      return new Group(
+          directory.resolve(limit).toFile(),
+          directory.resolve(usage).toFile(),
+          directory.resolve("memory.stat").toFile(),
+          (prefix + "active_file").getBytes(ISO_8859_1),
+          (prefix + "inactive_file").getBytes(ISO_8859_1));
     }
   }
 }
