@@ -31,10 +31,12 @@ public final class GrowingRegion implements AutoCloseable {
     Region grown = ledger.allocateUncleared(purpose, capacityFor(length));
     if (current != null) {
       grown.put(0, current, 0, capacity);
-      current.free();
     }
     region = grown;
     capacity = grown.length();
+    if (current != null) {
+      current.free();
+    }
     return grown;
   }
 
@@ -61,10 +63,12 @@ public final class GrowingRegion implements AutoCloseable {
   /** The next {@link #ensure} allocates again. */
   @Override
   public void close() {
-    if (region != null) {
-      region.free();
-      region = null;
-      capacity = 0;
+    Region freed = region;
+    // First: the call that frees may throw for a page read before.
+    region = null;
+    capacity = 0;
+    if (freed != null) {
+      freed.free();
     }
   }
 }

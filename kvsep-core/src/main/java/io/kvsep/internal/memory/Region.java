@@ -113,8 +113,11 @@ public final class Region extends RawBytes {
       return;
     }
     if (ledger != null && purpose != null) {
-      release();
-      ledger.released(purpose, freed);
+      try {
+        release();
+      } finally {
+        ledger.released(purpose, freed);
+      }
     } else if (!exposed) {
       unmap();
     } else {

@@ -6,8 +6,8 @@ import io.kvsep.internal.memory.MemoryLedger;
 import io.kvsep.internal.memory.MemoryPurpose;
 
 /**
- * What a {@link TableIterator} needs besides the table. One iterator after the other may use it.
- * Not thread safe.
+ * What a {@link TableIterator} needs besides the table. One iterator after the other may use it; a
+ * closed one has forgotten it. Not thread safe.
  */
 final class IteratorMemory implements AutoCloseable {
   private static final int KEPT_KEY_BYTES_MAX = 128;
@@ -36,7 +36,9 @@ final class IteratorMemory implements AutoCloseable {
 
   @Override
   public void close() {
-    key.close();
-    unpacked.close();
+    CleanupSteps closes = new CleanupSteps();
+    closes.run(key::close);
+    closes.run(unpacked::close);
+    closes.throwFirst();
   }
 }

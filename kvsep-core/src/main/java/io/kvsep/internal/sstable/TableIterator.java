@@ -32,8 +32,9 @@ final class TableIterator extends InternalIterator {
 
   private final TableReader table;
   private final TableIndex index;
-  private final IteratorMemory memory;
-  private final BlockView block;
+  // Null once closed, as is the key: the next iterator uses them.
+  private IteratorMemory memory;
+  private BlockView block;
 
   /** The mapping or memory of an unpacked block. */
   private Region source;
@@ -239,14 +240,19 @@ final class TableIterator extends InternalIterator {
   }
 
   @Override
+  @SuppressWarnings("NullAway") // a move after close must fail rather than move the next iterator
   public void close() {
     valid = false;
     if (!closed) {
       closed = true;
       CleanupSteps closes = new CleanupSteps();
+      IteratorMemory given = memory;
       here.keyRegion = null;
-      memory.trim(closes);
-      closes.run(() -> table.giveMemory(memory));
+      memory = null;
+      block = null;
+      key = null;
+      given.trim(closes);
+      closes.run(() -> table.giveMemory(given));
       closes.run(table::unpin);
       closes.throwFirst();
     }

@@ -163,11 +163,14 @@ public final class LevelIterator extends InternalIterator {
   @Override
   public void close() {
     valid = false;
-    leave();
-    InternalIterator done = left;
-    left = null;
-    if (done != null) {
-      done.close();
+    try {
+      leave();
+    } finally {
+      InternalIterator done = left;
+      left = null;
+      if (done != null) {
+        done.close();
+      }
     }
   }
 

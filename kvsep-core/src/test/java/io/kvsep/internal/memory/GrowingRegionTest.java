@@ -3,6 +3,7 @@ package io.kvsep.internal.memory;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
@@ -58,5 +59,45 @@ final class GrowingRegionTest {
     assertTrue(growing.region().length() < 1000);
     growing.close();
     assertEquals(0, ledger.totalBytes());
+  }
+
+  /** A call of the JVM may throw for a page that was read before. */
+  private static final class FaultyLedger extends MemoryLedger {
+    private boolean faulty;
+
+    @Override
+    void released(MemoryPurpose purpose, long length) {
+      super.released(purpose, length);
+      if (faulty) {
+        faulty = false;
+        throw new InternalError("as a test wants it");
+      }
+    }
+  }
+
+  @Test
+  void aCloseThatThrowsLeavesNothing() {
+    FaultyLedger faulty = new FaultyLedger();
+    GrowingRegion growing = new GrowingRegion(faulty, MemoryPurpose.READ);
+    growing.ensure(100);
+    faulty.faulty = true;
+    assertThrows(InternalError.class, growing::close);
+    assertEquals(0, faulty.totalBytes());
+    assertEquals(0, growing.capacity());
+    growing.ensure(100).putByte(99, (byte) 1);
+    growing.close();
+    assertEquals(0, faulty.totalBytes());
+  }
+
+  @Test
+  void growingThatThrowsLeavesARegion() {
+    FaultyLedger faulty = new FaultyLedger();
+    GrowingRegion growing = new GrowingRegion(faulty, MemoryPurpose.READ);
+    growing.ensure(100).putByte(99, (byte) 1);
+    faulty.faulty = true;
+    assertThrows(InternalError.class, () -> growing.ensure(1000));
+    assertEquals(1, growing.ensure(100).getByte(99));
+    growing.close();
+    assertEquals(0, faulty.totalBytes());
   }
 }

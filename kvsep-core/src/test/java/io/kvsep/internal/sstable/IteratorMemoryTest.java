@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -84,6 +85,38 @@ final class IteratorMemoryTest {
       iterator.seekToLast();
       iterator.close();
       assertEquals(before, fixture.ledger.bytes(MemoryPurpose.READ));
+    }
+  }
+
+  /** The next iterator goes on in the same memory. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aClosedIteratorThatIsMovedMovesNoOther(boolean packsBlocks) throws IOException {
+    List<Entry> entries = entries("key-");
+    try (TableReader table = table(entries, packsBlocks)) {
+      InternalIterator closed = table.iterator(fixture.ledger);
+      closed.seekToFirst();
+      closed.close();
+      InternalIterator next = table.iterator(fixture.ledger);
+      next.seekToFirst();
+      next.next();
+      byte[] last = entries.get(entries.size() - 1).key();
+      List<Executable> moves =
+          List.of(
+              closed::next,
+              closed::previous,
+              closed::seekToFirst,
+              closed::seekToLast,
+              () -> fixture.seek(closed, last, 1),
+              () -> fixture.seekBefore(closed, last, 1),
+              () -> closed.foresee((tag, region, offset) -> true));
+      for (Executable move : moves) {
+        assertThrows(RuntimeException.class, move);
+        TableFixture.assertSame(entries.get(1), TableFixture.current(next));
+      }
+      next.next();
+      TableFixture.assertSame(entries.get(2), TableFixture.current(next));
+      next.close();
     }
   }
 }

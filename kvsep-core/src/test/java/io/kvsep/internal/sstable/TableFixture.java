@@ -179,14 +179,20 @@ final class TableFixture implements AutoCloseable {
 
   void seek(InternalIterator iterator, byte[] key, long tag) {
     Region region = region(key);
-    iterator.seek(region, 1, key.length, tag);
-    region.free();
+    try {
+      iterator.seek(region, 1, key.length, tag);
+    } finally {
+      region.free();
+    }
   }
 
   void seekBefore(InternalIterator iterator, byte[] key, long tag) {
     Region region = region(key);
-    iterator.seekBefore(region, 1, key.length, tag);
-    region.free();
+    try {
+      iterator.seekBefore(region, 1, key.length, tag);
+    } finally {
+      region.free();
+    }
   }
 
   static Entry current(InternalIterator iterator) {
