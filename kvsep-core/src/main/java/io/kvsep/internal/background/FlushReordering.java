@@ -308,10 +308,13 @@ public final class FlushReordering {
 
     @Override
     public void close() {
-      if (writer != null) {
-        writer.close();
+      try {
+        if (writer != null) {
+          writer.close();
+        }
+      } finally {
+        files.close();
       }
-      files.close();
     }
   }
 }

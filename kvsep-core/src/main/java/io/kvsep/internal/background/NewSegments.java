@@ -1,5 +1,6 @@
 package io.kvsep.internal.background;
 
+import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.config.EngineConfig;
 import io.kvsep.internal.io.StoreFiles;
 import io.kvsep.internal.memory.Epochs;
@@ -48,7 +49,7 @@ final class NewSegments implements AutoCloseable {
     this.bytesWritten = bytesWritten;
   }
 
-  void add(long id, long bytes) throws IOException {
+  void add(long id, long bytes) {
     files.add(
         Segment.openRelocated(config.storage(), versions.storeId(), id, bytes, epochs, ledger));
   }
@@ -73,11 +74,13 @@ final class NewSegments implements AutoCloseable {
   public void close() {
     // After an error they may be installed nevertheless.
     Map<Long, ?> inForce = versions.current().segments();
+    CleanupSteps closes = new CleanupSteps();
     for (Segment file : files) {
       if (!inForce.containsKey(file.id())) {
-        takeBack(file);
+        closes.run(() -> takeBack(file));
       }
     }
+    closes.throwFirst();
   }
 
   private void takeBack(Segment file) {

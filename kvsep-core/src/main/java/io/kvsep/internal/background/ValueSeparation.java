@@ -143,9 +143,12 @@ final class ValueSeparation implements PointerRefresh, AutoCloseable {
   /** Removes the files unless they are installed. */
   @Override
   public void close() {
-    if (writer != null) {
-      writer.close();
+    try {
+      if (writer != null) {
+        writer.close();
+      }
+    } finally {
+      files.close();
     }
-    files.close();
   }
 }

@@ -183,8 +183,11 @@ public final class BlobFileWriter implements AutoCloseable {
 
   @Override
   public void close() {
-    buffer.free();
-    file.close();
+    try {
+      buffer.free();
+    } finally {
+      file.close();
+    }
   }
 
   private void requireRoom(int length) {

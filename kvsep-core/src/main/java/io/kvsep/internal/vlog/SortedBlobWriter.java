@@ -2,6 +2,7 @@ package io.kvsep.internal.vlog;
 
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.base.Tag;
+import io.kvsep.internal.concurrent.CleanupSteps;
 import io.kvsep.internal.io.FileHeader;
 import io.kvsep.internal.io.Storage;
 import io.kvsep.internal.iterator.Payload;
@@ -154,9 +155,11 @@ public final class SortedBlobWriter implements AutoCloseable {
 
   @Override
   public void close() {
-    memory.close();
-    packed.close();
-    file.close();
+    CleanupSteps closes = new CleanupSteps();
+    closes.run(file::close);
+    closes.run(memory::close);
+    closes.run(packed::close);
+    closes.throwFirst();
   }
 
   private void begin(
