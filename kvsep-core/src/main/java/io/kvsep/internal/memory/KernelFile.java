@@ -3,6 +3,7 @@ package io.kvsep.internal.memory;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.Arrays;
 
 /**
@@ -12,20 +13,33 @@ import java.util.Arrays;
 final class KernelFile {
   private static final int BYTES_MAX = 16 << 10;
 
+  /** The JVM allocates memory to read more at once. */
+  private static final int STEP_BYTES = 8 << 10;
+
   private final byte[] bytes = new byte[BYTES_MAX];
   private int length;
 
-  /** Reads a file, as far as it fits. It counts as empty if that fails. */
+  /** Reads a file, of a long one the lines that fit. It counts as empty if that fails. */
   void read(File file) {
     length = 0;
     try (FileInputStream in = new FileInputStream(file)) {
-      int count = in.read(bytes, 0, BYTES_MAX);
-      while (count > 0) {
-        length += count;
-        count = in.read(bytes, length, BYTES_MAX - length);
-      }
+      read(in);
     } catch (IOException | RuntimeException e) {
       length = 0;
+    }
+  }
+
+  /** As {@link #read(File)}; after an exception, the content is undefined. */
+  void read(InputStream in) throws IOException {
+    length = 0;
+    int count = 1;
+    while (count > 0 && length < BYTES_MAX) {
+      count = in.read(bytes, length, Math.min(STEP_BYTES, BYTES_MAX - length));
+      length += Math.max(0, count);
+    }
+    // Part of a number is another number.
+    while (count > 0 && length > 0 && bytes[length - 1] != '\n') {
+      length--;
     }
   }
 

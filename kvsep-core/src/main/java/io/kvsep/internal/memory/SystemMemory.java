@@ -143,13 +143,22 @@ public final class SystemMemory implements ColdReadPolicy.Memory {
    */
   private static List<Path> upwards(Path root, String path) {
     List<Path> all = new ArrayList<>();
-    Path relative = Path.of("/").relativize(Path.of(path)).normalize();
+    Path relative = relative(path);
     for (Path at = root.resolve(relative); at != null && at.startsWith(root); at = at.getParent()) {
       if (Files.isDirectory(at)) {
         all.add(at);
       }
     }
     return all;
+  }
+
+  /** The root for a name that is no path, or that the JVM's locale cannot express. */
+  private static Path relative(String path) {
+    try {
+      return Path.of("/").relativize(Path.of(path)).normalize();
+    } catch (IllegalArgumentException e) {
+      return Path.of("");
+    }
   }
 
   /**

@@ -9,6 +9,8 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is read of the files in which Linux tells of memory. */
 final class SystemMemoryTest {
@@ -70,6 +72,15 @@ final class SystemMemoryTest {
   @Test
   void aPathThatLeadsOutOfTheMountIsTakenFromItsRoot() throws IOException {
     write(proc.resolve("self/cgroup"), "0::/../../a\n");
+    secondVersion("", String.valueOf(64 * MIB), 60 * MIB, 1 * MIB, 3 * MIB);
+    assertEquals(64 * MIB, memory.limitBytes());
+  }
+
+  /** As where the JVM's locale has no such characters. */
+  @ParameterizedTest
+  @ValueSource(strings = {"a/b", "/a\0b", ""})
+  void aPathThatIsNoneIsTakenForTheRoot(String path) throws IOException {
+    write(proc.resolve("self/cgroup"), "0::" + path + "\n");
     secondVersion("", String.valueOf(64 * MIB), 60 * MIB, 1 * MIB, 3 * MIB);
     assertEquals(64 * MIB, memory.limitBytes());
   }
