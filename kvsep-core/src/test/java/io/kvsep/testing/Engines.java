@@ -125,13 +125,14 @@ public final class Engines {
   }
 
   /**
-   * A variant drawn at random: inline limit, compression, segment length, garbage allowed, and
-   * whether it fits into memory.
+   * A variant drawn at random: inline limit, compression, segment length, garbage allowed, whether
+   * it fits into memory, and from when on it is large.
    */
   public static EngineConfig randomConfig(
       Storage storage, CommitSync sync, Clock clock, Random random, Scheduler scheduler) {
     EngineConfig base = config(storage, sync, clock, random, scheduler);
     int[] inlineLimits = {0, 1, 64, 300, 65_536};
+    long[] largeFromBytes = {4 << 10, 16 << 10, Long.MAX_VALUE};
     return ConfigDraft.of(base)
         .inlineValueBytesMax(inlineLimits[random.nextInt(inlineLimits.length)])
         .compressionBytesMin(random.nextBoolean() ? 64 : Integer.MAX_VALUE)
@@ -139,6 +140,7 @@ public final class Engines {
         .shape(tiny(MEMTABLE_BYTES, random.nextBoolean()))
         .reclaim(randomReclaim(random))
         .memory(random.nextBoolean() ? FixedMemory.NONE : FixedMemory.AMPLE)
+        .largeFromBytes(largeFromBytes[random.nextInt(largeFromBytes.length)])
         .build();
   }
 

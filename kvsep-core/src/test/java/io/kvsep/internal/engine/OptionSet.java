@@ -26,8 +26,11 @@ public enum OptionSet {
   INTERVAL(CommitSync.INTERVAL, 64, 128, 4 << 10, true),
   /** Memtables of a few entries, so that the background flushes, compacts and reclaims a lot. */
   BUSY(CommitSync.ON_DEMAND, 64, Integer.MAX_VALUE, 3 << 10, true),
-  /** As before, but most of the time too long for the memory, so that flushes order values. */
-  ORDERED(CommitSync.ON_DEMAND, 64, 128, 3 << 10, true);
+  /**
+   * As before, with most values inline until the store is large, so that compactions move them, and
+   * then too long for the memory, so that flushes order values.
+   */
+  ORDERED(CommitSync.ON_DEMAND, 200, 128, 3 << 10, true);
 
   /** As {@link Engines#TINY}, but with memtables that three or four writes fill. */
   private static final Shape BUSY_SHAPE =
@@ -48,6 +51,7 @@ public enum OptionSet {
           Engines.TINY.caches(),
           Engines.TINY.loadRoom());
 
+  private static final long LARGE_FROM_BYTES = 1 << 10;
   private static final long ORDER_FROM_BYTES = 2 << 10;
 
   final CommitSync sync;
@@ -86,6 +90,7 @@ public enum OptionSet {
       case SYNCED -> ConfigDraft.of(config).reclaim(config.reclaim().retaining(12 << 10)).build();
       case ORDERED ->
           ConfigDraft.of(config)
+              .largeFromBytes(LARGE_FROM_BYTES)
               .reclaim(Engines.reclaim(config.reclaim().goal(), ORDER_FROM_BYTES))
               .build();
       default -> config;
