@@ -23,9 +23,10 @@ import org.jspecify.annotations.Nullable;
  * Reads one finished table through a mapping of its file, which it owns until the last pin is
  * dropped; the file is closed after mapping.
  *
- * <p>Header, footer, filter, index and properties are verified on open, data blocks on entry.
- * Damage raises {@link CorruptionException}; a file that is not a table of this store and version
- * raises {@link IncompatibleFormatException}.
+ * <p>Header, footer, index and properties are verified on open, data blocks on entry, the filter
+ * when it is first asked: iterators do without it, and so do most lookups in a last level. Damage
+ * raises {@link CorruptionException}; a file that is not a table of this store and version raises
+ * {@link IncompatibleFormatException}.
  *
  * <p>Thread safe: the state of a lookup or scan is in its {@link Lookup} or iterator. A lookup
  * takes no lock and allocates nothing. Its caller is inside the epochs or holds a pin.
@@ -46,7 +47,11 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   private volatile @Nullable AtomicReferenceArray<@Nullable CachedBlock> unpackedBlocks;
 
   private final TableBytes bytes;
-  private final BloomFilter filter;
+  private final TableFooter footer;
+
+  /** Null until it is asked. Not volatile: it is immutable, and may be made twice. */
+  private @Nullable BloomFilter filter;
+
   private final TableIndex index;
   private final TableMeta properties;
   private final RangeTombstones rangeTombstones;
@@ -76,9 +81,8 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
       throw new CorruptionException(
           name, fileBytes, "a file of " + fileBytesExpected + " bytes", fileBytes + " bytes");
     }
-    TableFooter footer = TableFooter.read(bytes, window);
-    bytes.load(footer.filterAt(), footer.at() - footer.filterAt());
-    this.filter = footer.filter(window);
+    this.footer = TableFooter.read(bytes, window);
+    bytes.load(footer.indexAt(), footer.at() - footer.indexAt());
     this.index = footer.index(window);
     TableProperties.Contents contents = footer.properties(number, window);
     this.properties = contents.meta();
@@ -154,7 +158,7 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
    */
   public boolean get(
       Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {
-    return filter.mayContain(keyHash, result.filterLine)
+    return filter().mayContain(keyHash, result.filterLine)
         && find(key, keyOffset, keyLength, seekTag, result);
   }
 
@@ -162,18 +166,23 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
    * As {@link #get}, in a table with no table below that may have the key, where the filter only
    * rejects absent keys. While all lookups hit, it is skipped, which saves a cache miss. After a
    * miss it is used for some hundred lookups, so at most one in as many searches a block in vain.
-   * If that block is damaged, the filter is consulted: a key known to be absent stays readable.
-   * Figures: docs/decisions/02.
+   * It is opened after the first miss: that takes far longer than to search a block. If that block
+   * is damaged, the filter is consulted: a key known to be absent stays readable. Figures:
+   * docs/decisions/02.
    */
   public boolean getLast(
       Region key, long keyOffset, int keyLength, long keyHash, long seekTag, Lookup result) {
     boolean found = false;
     try {
+      BloomFilter known = result.expectsHit() ? null : filter;
       found =
-          (result.expectsHit() || filter.mayContain(keyHash, result.filterLine))
+          (known == null || known.mayContain(keyHash, result.filterLine))
               && find(key, keyOffset, keyLength, seekTag, result);
+      if (!found) {
+        filter();
+      }
     } catch (CorruptionException e) {
-      if (filter.mayContain(keyHash, result.filterLine)) {
+      if (filter().mayContain(keyHash, result.filterLine)) {
         throw e;
       }
     } finally {
@@ -254,7 +263,27 @@ public final class TableReader implements AutoCloseable, ReaderCache.Reader {
 
   /** False is certain. */
   public boolean mayContain(long keyHash) {
-    return filter.mayContain(keyHash, new long[Region.LINE_LONGS]);
+    return filter().mayContain(keyHash, new long[Region.LINE_LONGS]);
+  }
+
+  private BloomFilter filter() {
+    BloomFilter known = filter;
+    return known != null ? known : openFilter();
+  }
+
+  private BloomFilter openFilter() {
+    BloomFilter opened;
+    try {
+      bytes.load(footer.filterAt(), footer.indexAt() - footer.filterAt());
+      opened = footer.filter(new NativeWindow());
+    } catch (IndexOutOfBoundsException e) {
+      throw new CorruptionException(
+          name, footer.filterAt(), "a filter", String.valueOf(e.getMessage()));
+    } finally {
+      Region.requirePagesRead();
+    }
+    filter = opened;
+    return opened;
   }
 
   /** The iterator holds its own pin until it is closed. */

@@ -3,6 +3,7 @@ package io.kvsep.internal.sstable;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.config.EngineConfig;
@@ -50,6 +51,21 @@ final class ColdTableTest {
   }
 
   @Test
+  void theFilterOfTheLastLevelIsLoadedForTheFirstAbsentKey() {
+    int filterBytes = ENTRIES * 10 / 8;
+    loads.clear();
+    assertArrayEquals(value(7), store.reads().get(0, key(7), StoreReads.LATEST));
+    assertTrue(longestLoad() < filterBytes, () -> loads.toString());
+    byte[] absent = String.format("%06dx", 7).getBytes(UTF_8);
+    assertNull(store.reads().get(0, absent, StoreReads.LATEST));
+    assertTrue(longestLoad() >= filterBytes, () -> loads.toString());
+  }
+
+  private int longestLoad() {
+    return loads.stream().mapToInt(count -> count).max().orElse(0);
+  }
+
+  @Test
   void aWalkLoadsMoreAtOnceTheLongerItIsInBothDirections() {
     for (boolean reverse : new boolean[] {false, true}) {
       loads.clear();
@@ -64,7 +80,7 @@ final class ColdTableTest {
         }
       }
       assertEquals(ENTRIES, found);
-      int longest = loads.stream().mapToInt(count -> count).max().orElse(0);
+      int longest = longestLoad();
       assertTrue(longest > 8 * BLOCK_BYTES, "the longest load has " + longest + " bytes");
       assertTrue(loads.size() < ENTRIES / 10, loads.size() + " loads");
     }

@@ -9,11 +9,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.io.StoreFiles;
+import io.kvsep.internal.iterator.InternalIterator;
 import io.kvsep.internal.memory.KeyHash;
 import io.kvsep.internal.memory.Region;
 import io.kvsep.internal.sstable.TableFixture.Entry;
 import io.kvsep.testing.Seeds;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -102,6 +105,36 @@ final class LastTableTest {
     assertFalse(fixture.lookup.expectsHit());
     byte[] inside = TableFixture.bytes(name(0));
     assertThrows(CorruptionException.class, () -> fixture.getLast(table, inside, Tag.MAX));
+  }
+
+  @Test
+  void aDamagedFilterIsFoundByThoseThatAskIt() throws IOException {
+    byte[] bytes = fixture.storage.contents(StoreFiles.table(1));
+    bytes[filterAt(bytes) + 200] ^= 1;
+    fixture.storage.replace(StoreFiles.table(1), bytes);
+    TableReader sound = table;
+    table = fixture.open(meta);
+    sound.close();
+    hit(1_000);
+    try (InternalIterator iterator = table.iterator(fixture.ledger)) {
+      iterator.seekToFirst();
+      for (Entry entry : entries) {
+        TableFixture.assertSame(entry, TableFixture.current(iterator));
+        iterator.next();
+      }
+      assertFalse(iterator.isValid());
+    }
+    byte[] present = TableFixture.bytes(name(1));
+    byte[] absent = TableFixture.bytes(name(1) + "y");
+    assertThrows(CorruptionException.class, () -> fixture.get(table, present, Tag.MAX));
+    assertThrows(CorruptionException.class, () -> fixture.getLast(table, absent, Tag.MAX));
+    hit(1_000);
+  }
+
+  private static int filterAt(byte[] table) {
+    return ByteBuffer.wrap(table)
+        .order(ByteOrder.LITTLE_ENDIAN)
+        .getInt(table.length - TableFormat.FOOTER_BYTES + TableFormat.FOOTER_FILTER);
   }
 
   /** It lies in the first block. */
