@@ -62,22 +62,6 @@ abstract class PickerFixture {
       long valueBytes) {
     List<SegmentUse> uses =
         records == 0 ? List.of() : List.of(new SegmentUse(1, valueBytes, records));
-    return table(level, smallest, largest, bytes, entries, /* ranges= */ 0, uses);
-  }
-
-  /** Adds a table in which a range is deleted, and that has no values. */
-  final long tableWithRange(int level, String smallest, String largest, long bytes) {
-    return table(level, smallest, largest, bytes, 1, /* ranges= */ 1, List.of());
-  }
-
-  private long table(
-      int level,
-      String smallest,
-      String largest,
-      long bytes,
-      long entries,
-      long ranges,
-      List<SegmentUse> uses) {
     if (versions.current().segments().isEmpty()) {
       versions.apply(new VersionEdit().addSegment(1));
     }
@@ -93,7 +77,7 @@ abstract class PickerFixture {
             entries,
             0,
             0,
-            ranges,
+            0,
             1,
             0,
             0,
