@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** A store that may be larger than memory, what it should hold, and the memory it is told of. */
 final class LargeStoreFixture implements AutoCloseable {
@@ -90,7 +91,7 @@ final class LargeStoreFixture implements AutoCloseable {
     model.put(key, value);
   }
 
-  byte[] get(String key) {
+  byte @Nullable [] get(String key) {
     return engine.reads().get(0, key.getBytes(UTF_8), StoreReads.LATEST);
   }
 
