@@ -18,6 +18,9 @@ public final class Consistency {
    */
   public static final Consistency LEADER = new Consistency(-2);
 
+  /** As the {@link CallScope} of the thread says. */
+  static final Consistency OF_CALL = new Consistency(-3);
+
   private final long minIndex;
 
   private Consistency(long minIndex) {
@@ -46,6 +49,8 @@ public final class Consistency {
 
   @Override
   public String toString() {
-    return isStale() ? "STALE(" + minIndex + ")" : this == LEADER ? "LEADER" : "LINEARIZABLE";
+    return isStale()
+        ? "STALE(" + minIndex + ")"
+        : this == LEADER ? "LEADER" : this == OF_CALL ? "OF_CALL" : "LINEARIZABLE";
   }
 }

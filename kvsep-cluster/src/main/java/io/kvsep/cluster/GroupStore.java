@@ -84,6 +84,16 @@ final class GroupStore implements AutoCloseable {
     return committed;
   }
 
+  /** The index up to which readers see entries now, read after what they see. */
+  long visibleIndex() {
+    byte[] record = store.in(system).get(APPLIED);
+    try {
+      return record == null ? Applied.NOTHING.index() : Applied.decode(record).index();
+    } catch (MalformedEntryException e) {
+      throw new IllegalStateException("the record of the last entry is damaged", e);
+    }
+  }
+
   /** Names, sorted. */
   List<String> keyspaces() {
     return keyspaces.keySet().stream().sorted().toList();

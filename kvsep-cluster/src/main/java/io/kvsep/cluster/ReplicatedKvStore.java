@@ -124,8 +124,12 @@ final class ReplicatedKvStore extends ReplicatedView implements KvStore {
     replicated.current(Consistency.stale(dropped.index()));
   }
 
+  /** For a server, whose cached keyspace may be gone, it must be there. */
   @Override
   public KeyspaceView in(Keyspace keyspace) {
+    if (consistency == Consistency.OF_CALL) {
+      replicated.machine().live().required(keyspace.name());
+    }
     return new ReplicatedView(replicated, consistency, keyspace.name());
   }
 

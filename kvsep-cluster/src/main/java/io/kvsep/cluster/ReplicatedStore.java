@@ -1,5 +1,6 @@
 package io.kvsep.cluster;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.kvsep.KvCursor;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
@@ -20,7 +21,9 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Function;
+import java.util.stream.LongStream;
 import org.apache.ratis.client.RaftClient;
+import org.apache.ratis.proto.RaftProtos.CommitInfoProto;
 import org.apache.ratis.protocol.RaftClientReply;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
@@ -66,6 +69,11 @@ public final class ReplicatedStore implements AutoCloseable {
   private final GroupStateMachine machine;
   private final WriteGatherer writes;
   private final ReadBarrier barrier;
+  private final Object watcherLock = new Object();
+
+  @GuardedBy("watcherLock")
+  private @Nullable RaftClient watcher;
+
   private volatile boolean closed;
 
   ReplicatedStore(ClusterOptions options, RaftNode node, RaftGroupId group, boolean ownsNode) {
@@ -222,6 +230,49 @@ public final class ReplicatedStore implements AutoCloseable {
     return node.division(group).getRaftLog().getLastCommittedIndex();
   }
 
+  /** Index up to which each member knows entries to be committed, as far as this node knows. */
+  Map<String, Long> commitIndices() {
+    Map<String, Long> indices = new TreeMap<>();
+    for (CommitInfoProto info : node.division(group).getCommitInfos()) {
+      indices.put(info.getServer().getId().toStringUtf8(), info.getCommitIndex());
+    }
+    return indices;
+  }
+
+  /** Number of members beside the leader that have an entry, as far as this node knows. */
+  int copies(long index) {
+    DivisionInfo info = info();
+    if (info.isLeader()) {
+      return (int) LongStream.of(info.getFollowerMatchIndices()).filter(i -> i >= index).count();
+    }
+    Map<String, Long> others = commitIndices();
+    leader().ifPresent(others::remove);
+    return (int) others.values().stream().filter(i -> i >= index).count();
+  }
+
+  /** A client that asks the leader about logs of others; it is closed with this node. */
+  RaftClient watcher() {
+    synchronized (watcherLock) {
+      requireOpen();
+      if (watcher == null) {
+        watcher = node.newClient(group);
+      }
+      return watcher;
+    }
+  }
+
+  private void closeWatcher() {
+    synchronized (watcherLock) {
+      if (watcher != null) {
+        try {
+          watcher.close();
+        } catch (IOException e) {
+          // It asks nothing any more.
+        }
+      }
+    }
+  }
+
   /**
    * Waits until the store of this node has an entry of the log.
    *
@@ -314,6 +365,7 @@ public final class ReplicatedStore implements AutoCloseable {
   public void close() {
     closed = true;
     writes.close();
+    closeWatcher();
     if (ownsNode) {
       node.close();
     }
@@ -334,6 +386,9 @@ public final class ReplicatedStore implements AutoCloseable {
   /** The store of this node, when it is as new as {@code consistency} says. */
   GroupStore current(Consistency consistency) {
     requireOpen();
+    if (consistency == Consistency.OF_CALL) {
+      return CallScope.current(this);
+    }
     if (consistency.isStale()) {
       if (consistency.minIndex() > 0
           && !machine.awaitApplied(consistency.minIndex(), options.requestTimeout())) {
@@ -385,6 +440,7 @@ public final class ReplicatedStore implements AutoCloseable {
       throw new ClusterException(
           "the group did not answer within " + options.requestTimeout(), e.getCause(), true);
     }
+    CallScope.wrote(outcome.index());
     Answer answer = outcome.answer();
     switch (answer.status()) {
       case OK, CONFLICT -> {

@@ -28,10 +28,13 @@ import picocli.CommandLine.Option;
     footer = {
       "",
       "Without a token it listens at loopback only. docs/http.md and docs/redis.md",
-      "have the interfaces; a page for browsers is at /."
+      "have the interfaces; a page for browsers is at /. docs/guide/cluster.md has",
+      "clusters: several nodes with the same entries."
     })
 final class ServeCommand implements Callable<Integer> {
   private static final int TOKEN_FILE_BYTES_MAX = 4096;
+
+  private static final int SYNC_MILLIS = 1000;
 
   /** Port value for no listener. */
   private static final int NO_PORT = -1;
@@ -39,6 +42,8 @@ final class ServeCommand implements Callable<Integer> {
   private final Streams streams;
 
   @Mixin private final StoreOptions store = new StoreOptions();
+
+  @Mixin private final ClusterArguments cluster = new ClusterArguments();
 
   @Option(
       names = "--bind",
@@ -103,10 +108,9 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--sync",
       paramLabel = "MILLIS",
-      defaultValue = "1000",
       description =
           "Bring writes to stable storage every MILLIS (default: 1000); 0 before each is answered.")
-  private int syncMillis;
+  private @Nullable Integer sync;
 
   @Option(
       names = "--retain-changes",
@@ -123,6 +127,11 @@ final class ServeCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
+    cluster.check();
+    int syncMillis = sync == null ? SYNC_MILLIS : sync;
+    if (cluster.arePresent() && (sync != null || retainedChanges > 0)) {
+      throw CommandFailure.misused("--sync and --retain-changes are not for a node of a cluster");
+    }
     if (syncMillis < 0) {
       throw CommandFailure.misused("--sync is negative: " + syncMillis);
     }
@@ -131,7 +140,7 @@ final class ServeCommand implements Callable<Integer> {
     }
     String token = tokenFile == null ? null : token("--token-file", tokenFile);
     String readToken = readTokenFile == null ? null : token("--read-token-file", readTokenFile);
-    KvOptions.Builder options = options();
+    KvOptions.Builder options = options(syncMillis);
     HttpOptions http;
     RedisOptions redis;
     try {
@@ -149,12 +158,21 @@ final class ServeCommand implements Callable<Integer> {
       throw CommandFailure.misused(String.valueOf(e.getMessage()));
     }
     // A separate class, so that other commands do not load its dependencies.
-    String durability = syncMillis == 0 ? "sync" : "sync every " + syncMillis + " ms";
-    new Serving(streams, store, options, durability, http, redis, certificate, key).run();
+    String durability =
+        cluster.arePresent()
+            ? "synced by a majority"
+            : syncMillis == 0 ? "sync" : "sync every " + syncMillis + " ms";
+    Path directory = store.directory();
+    Serving.Opening opening =
+        () ->
+            cluster.arePresent()
+                ? ServedStore.of(cluster.open(directory))
+                : new ServedStore(store.openOrCreate(options), null);
+    new Serving(streams, directory, durability, opening, http, redis, certificate, key).run();
     return Kvsep.DONE;
   }
 
-  private KvOptions.Builder options() {
+  private KvOptions.Builder options(int syncMillis) {
     return KvOptions.builder()
         .durability(
             syncMillis == 0 ? Durability.sync() : Durability.async(Duration.ofMillis(syncMillis)))
@@ -169,7 +187,8 @@ final class ServeCommand implements Callable<Integer> {
             .port(port)
             .token(token)
             .readToken(readToken)
-            .checkpoints(checkpoints);
+            .checkpoints(checkpoints)
+            .redirects(cluster.redirects());
     if (valueMax != null) {
       http.limits(HttpLimits.defaults().valueBytesMax(valueMax));
     }

@@ -1,9 +1,8 @@
 package io.kvsep.server.cli;
 
 import com.linecorp.armeria.common.util.EventLoopGroups;
-import io.kvsep.KvOptions;
-import io.kvsep.KvStore;
 import io.kvsep.error.KvException;
+import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.http.HttpFront;
 import io.kvsep.server.http.HttpOptions;
 import io.kvsep.server.json.JsonObject;
@@ -33,9 +32,9 @@ final class Serving {
   private static final int LOOP_STOP_SECONDS_MAX = 5;
 
   private final Streams streams;
-  private final StoreOptions store;
-  private final KvOptions.Builder options;
+  private final Path directory;
   private final String durability;
+  private final Opening opening;
   private final HttpOptions http;
   private final @Nullable RedisOptions redis;
   private final @Nullable Path certificate;
@@ -43,25 +42,31 @@ final class Serving {
   private final CountDownLatch isAskedToStop = new CountDownLatch(1);
   private final CountDownLatch hasStopped = new CountDownLatch(1);
 
+  /** Opens what is served. */
+  interface Opening {
+    ServedStore open() throws IOException;
+  }
+
   /**
-   * @param durability description of the durability in {@code options}
+   * @param directory of the store
+   * @param durability description of its durability
    * @param redis null to serve no Redis clients
    * @param certificate null for no encryption
    * @param key private key of the certificate
    */
   Serving(
       Streams streams,
-      StoreOptions store,
-      KvOptions.Builder options,
+      Path directory,
       String durability,
+      Opening opening,
       HttpOptions http,
       @Nullable RedisOptions redis,
       @Nullable Path certificate,
       @Nullable Path key) {
     this.streams = streams;
-    this.store = store;
-    this.options = options;
+    this.directory = directory;
     this.durability = durability;
+    this.opening = opening;
     this.http = http;
     this.redis = redis;
     this.certificate = certificate;
@@ -77,10 +82,9 @@ final class Serving {
     EventLoopGroup redisLoops =
         EventLoopGroups.newEventLoopGroup(Math.max(1, processors / 2), "kvsep-redis");
     SslContext tls = tls();
-    try (KvStore open = store.openOrCreate(options);
+    try (ServedStore open = opening.open();
         HttpFront front = started(open, loops);
-        RedisServer server =
-            redis == null ? null : new RedisServer(open, redis.withTls(tls), redisLoops)) {
+        RedisServer server = redis(open, tls, redisLoops)) {
       front.include("about", () -> about(server));
       if (server != null) {
         server.bindTo(front.meters());
@@ -108,17 +112,17 @@ final class Serving {
 
   /** What is served, for the dashboard. */
   private JsonObject about(@Nullable RedisServer server) {
-    Path directory = store.directory().toAbsolutePath().normalize();
+    Path absolute = directory.toAbsolutePath().normalize();
     JsonObject about =
         new JsonObject()
-            .put("directory", directory.toString())
+            .put("directory", absolute.toString())
             .put("version", Kvsep.version())
             .put("durability", durability);
     if (server != null) {
       about.put("redisClients", server.clients());
     }
     try {
-      return about.put("freeDiskBytes", Files.getFileStore(directory).getUsableSpace());
+      return about.put("freeDiskBytes", Files.getFileStore(absolute).getUsableSpace());
     } catch (IOException e) {
       // The file system does not report it, or the directory is gone, which the store will notice.
       return about;
@@ -141,10 +145,26 @@ final class Serving {
     return CommandFailure.failed("cannot use these files for TLS: " + e.getMessage(), e);
   }
 
-  private HttpFront started(KvStore open, EventLoopGroup loops) {
+  private @Nullable RedisServer redis(
+      ServedStore open, @Nullable SslContext tls, EventLoopGroup loops) {
+    if (redis == null) {
+      return null;
+    }
+    ClusterNode node = open.node();
+    RedisOptions options = redis.withTls(tls);
+    return node == null
+        ? new RedisServer(open.store(), options, loops)
+        : new RedisServer(node, options, loops);
+  }
+
+  private HttpFront started(ServedStore open, EventLoopGroup loops) {
+    ClusterNode node = open.node();
     HttpFront front;
     try {
-      front = new HttpFront(open, http, loops);
+      front =
+          node == null
+              ? new HttpFront(open.store(), http, loops)
+              : new HttpFront(node, http, loops);
     } catch (IllegalArgumentException e) {
       throw unusable(e);
     }
@@ -164,7 +184,7 @@ final class Serving {
     InetAddress host = Objects.requireNonNull(address.getAddress(), "resolved");
     String name = host.getHostAddress();
     String place = (name.contains(":") ? "[" + name + "]" : name) + ":" + address.getPort();
-    streams.output().line("serving " + store.directory() + " at " + scheme + "://" + place);
+    streams.output().line("serving " + directory + " at " + scheme + "://" + place);
   }
 
   /**

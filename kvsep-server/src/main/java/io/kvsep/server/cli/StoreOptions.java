@@ -45,6 +45,10 @@ final class StoreOptions {
   }
 
   KvStore openOrCreate(KvOptions.Builder options) {
+    if (ClusterArguments.isMarked(directory)) {
+      throw CommandFailure.failed(
+          directory + " is of a node of a cluster: serve it with --cluster, and use its server");
+    }
     HeldStore open = held();
     return open != null ? open.open(true) : KvStore.open(directory, options.build());
   }

@@ -36,11 +36,13 @@ final class Dispatcher implements HttpService {
   private final Problems problems;
   private final HttpLimits limits;
   private final ScheduledExecutorService longWorkers;
+  private final @Nullable ClusterRequests cluster;
   private final LoopReads loopReads = new LoopReads();
   private final UnsentResponses.Total unsent;
 
   /**
    * @param longWorkers runs handlers that may read much at once
+   * @param cluster null on a server of one store
    */
   Dispatcher(
       Routes routes,
@@ -48,13 +50,15 @@ final class Dispatcher implements HttpService {
       AdmissionControl gate,
       Problems problems,
       HttpLimits limits,
-      ScheduledExecutorService longWorkers) {
+      ScheduledExecutorService longWorkers,
+      @Nullable ClusterRequests cluster) {
     this.routes = routes;
     this.access = access;
     this.gate = gate;
     this.problems = problems;
     this.limits = limits;
     this.longWorkers = longWorkers;
+    this.cluster = cluster;
     this.unsent = new UnsentResponses.Total(limits);
   }
 
@@ -101,10 +105,16 @@ final class Dispatcher implements HttpService {
       throw Problem.of(HttpStatus.FORBIDDEN, "read-only-token", "this token only reads");
     }
     @Nullable String query = mark < 0 ? null : target.substring(mark + 1);
+    if (cluster != null) {
+      query = cluster.begin(context, match.route(), query);
+    }
     Exchange exchange =
         new Exchange(context, headers, match.route(), match.values(), query, NO_BODY, null);
     LoopHandler onLoop = operation.onLoop();
-    HttpResponse atOnce = onLoop == null ? null : onLoop(operation, onLoop, exchange);
+    HttpResponse atOnce =
+        onLoop == null || (cluster != null && !cluster.isAtOnce(context))
+            ? null
+            : onLoop(operation, onLoop, exchange);
     return atOnce == null ? elsewhere(operation, exchange, request) : atOnce;
   }
 
@@ -116,7 +126,7 @@ final class Dispatcher implements HttpService {
     }
     HttpResponse answer;
     try {
-      answer = handler.answer(exchange);
+      answer = handled(handler::answer, exchange);
     } catch (Throwable e) {
       operation.kind().refuse();
       answer = problems.response(exchange.context(), e).toHttpResponse();
@@ -213,6 +223,10 @@ final class Dispatcher implements HttpService {
     }
   }
 
+  private @Nullable HttpResponse handled(ShortHandler handler, Exchange exchange) {
+    return cluster == null ? handler.answer(exchange) : cluster.answer(handler, exchange);
+  }
+
   private @Nullable HttpResponse answered(
       Operation operation, ShortHandler handler, Exchange exchange) {
     try {
@@ -220,7 +234,7 @@ final class Dispatcher implements HttpService {
         // The client has gone, and nothing has been done yet.
         return HttpResponse.of(HttpStatus.SERVICE_UNAVAILABLE);
       }
-      return handler.answer(exchange);
+      return handled(handler, exchange);
     } catch (Throwable e) {
       operation.kind().refuse();
       return problems.response(exchange.context(), e).toHttpResponse();

@@ -1,7 +1,12 @@
 package io.kvsep.server.http;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.kvsep.EntryInfo;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
+import java.util.Arrays;
 import java.util.Base64;
 
 /**
@@ -26,6 +31,20 @@ final class EntityTags {
     byte[] mark = new byte[MARK_BYTES];
     new SecureRandom().nextBytes(mark);
     return new EntityTags(Base64.getUrlEncoder().encodeToString(mark));
+  }
+
+  /**
+   * Makes the tags of a cluster, the same on all nodes: versions are made of values there, so a tag
+   * matches the value that it was made for on any node at any time.
+   */
+  static EntityTags of(String cluster) {
+    try {
+      byte[] digest = MessageDigest.getInstance("SHA-256").digest(cluster.getBytes(UTF_8));
+      return new EntityTags(
+          Base64.getUrlEncoder().encodeToString(Arrays.copyOf(digest, MARK_BYTES)));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every Java has SHA-256", e);
+    }
   }
 
   String of(EntryInfo entry) {

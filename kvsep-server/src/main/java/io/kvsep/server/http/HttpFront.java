@@ -10,6 +10,7 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServerPort;
 import io.kvsep.KvStore;
 import io.kvsep.error.ReadOnlyStoreException;
+import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.json.JsonObject;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.Channel;
@@ -29,6 +30,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Serves a store over HTTP. The store and the event loops belong to the caller, who closes them
@@ -75,9 +77,19 @@ public final class HttpFront implements AutoCloseable {
 
   /** Does not listen before {@link #start}. */
   public HttpFront(KvStore store, HttpOptions options, EventLoopGroup loops) {
+    this(store, null, options, loops);
+  }
+
+  /** Serves a node of a cluster. Does not listen before {@link #start}. */
+  public HttpFront(ClusterNode node, HttpOptions options, EventLoopGroup loops) {
+    this(node.store(), node, options, loops);
+  }
+
+  private HttpFront(
+      KvStore store, @Nullable ClusterNode node, HttpOptions options, EventLoopGroup loops) {
     this.store = Objects.requireNonNull(store, "store");
     gate = new AdmissionControl(options.limits());
-    Problems problems = new Problems();
+    Problems problems = new Problems(node);
     RequestMeter meter = new RequestMeter();
     insight = new MonitoringApi(store, meter, gate, connections::count, problems);
     KeyspaceCache keyspaces = new KeyspaceCache(store);
@@ -85,8 +97,10 @@ public final class HttpFront implements AutoCloseable {
         new ChangeFeedApi(
             store, keyspaces, gate, new FeedEvents.Surroundings(options.limits(), problems));
     longWorkers = workers("kvsep-http-long", LONG_WORKERS);
-    routes = new Routes(store, keyspaces, options, gate, meter, insight, feeds, longWorkers);
-    insight.bind();
+    EntityTags tags = node == null ? EntityTags.drawn() : EntityTags.of(node.cluster());
+    routes = new Routes(store, keyspaces, options, gate, tags, insight, feeds, longWorkers);
+    routes.addCluster(new ClusterApi(node));
+    insight.bind(node);
     workers = workers("kvsep-http", WORKERS);
     Dispatcher dispatcher =
         new Dispatcher(
@@ -95,7 +109,8 @@ public final class HttpFront implements AutoCloseable {
             gate,
             problems,
             options.limits(),
-            longWorkers);
+            longWorkers,
+            node == null ? null : new ClusterRequests(node, options.redirects()));
     server = server(options, loops, dispatcher, problems);
   }
 

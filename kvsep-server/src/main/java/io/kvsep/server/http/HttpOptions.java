@@ -3,6 +3,7 @@ package io.kvsep.server.http;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -55,6 +56,10 @@ public final class HttpOptions {
     return values.checkpoints;
   }
 
+  Map<String, String> redirects() {
+    return values.redirects;
+  }
+
   /** Collects options; not thread safe. */
   public static final class Builder {
     private InetAddress bind = InetAddress.getLoopbackAddress();
@@ -65,6 +70,7 @@ public final class HttpOptions {
     private @Nullable Path certificate;
     private @Nullable Path key;
     private @Nullable Path checkpoints;
+    private Map<String, String> redirects = Map.of();
 
     private Builder() {}
 
@@ -110,6 +116,16 @@ public final class HttpOptions {
       return this;
     }
 
+    /**
+     * Addresses of the servers of a cluster, such as {@code http://10.0.0.1:8480}, by the names of
+     * their nodes: clients are redirected to that of the leader. Empty, the default, lets each node
+     * forward what the leader has to do.
+     */
+    public Builder redirects(Map<String, String> addresses) {
+      redirects = Map.copyOf(addresses);
+      return this;
+    }
+
     /** Returns the options; throws {@link IllegalArgumentException} if they are inconsistent. */
     public HttpOptions build() {
       if (port < 0 || port > 65_535) {
@@ -134,6 +150,7 @@ public final class HttpOptions {
       copy.certificate = certificate;
       copy.key = key;
       copy.checkpoints = checkpoints;
+      copy.redirects = redirects;
       return new HttpOptions(copy);
     }
 

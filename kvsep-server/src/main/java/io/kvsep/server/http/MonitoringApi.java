@@ -8,6 +8,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.sun.management.OperatingSystemMXBean;
 import io.kvsep.KvMetrics;
 import io.kvsep.KvStore;
+import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.json.JsonObject;
 import io.kvsep.server.json.StoreFigures;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -30,6 +31,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** Monitoring: {@code /v1/stats}, {@code /metrics}, {@code /health}. */
 final class MonitoringApi implements AutoCloseable {
@@ -70,9 +72,17 @@ final class MonitoringApi implements AutoCloseable {
             });
   }
 
-  /** Called after all kinds of requests are registered. */
-  void bind() {
+  /**
+   * Called after all kinds of requests are registered.
+   *
+   * @param node null on a server of one store
+   */
+  void bind(@Nullable ClusterNode node) {
     KvMetrics.bindTo(store, registry, Tags.empty());
+    if (node != null) {
+      ClusterMetrics.bind(node, registry);
+      include("cluster", () -> ClusterApi.json(node.status()));
+    }
     meter.bindTo(registry);
     Gauge.builder("kvsep.http.requests.open", gate, AdmissionControl::requests)
         .description("Requests under way")
@@ -121,6 +131,10 @@ final class MonitoringApi implements AutoCloseable {
 
   MeterRegistry registry() {
     return registry;
+  }
+
+  RequestMeter meter() {
+    return meter;
   }
 
   HttpResponse stats(Exchange exchange) {

@@ -27,6 +27,7 @@ import io.kvsep.error.StoreClosedException;
 import io.kvsep.error.StoreFailedException;
 import io.kvsep.error.StoreLockedException;
 import io.kvsep.error.StoreNotFoundException;
+import io.kvsep.server.cluster.ClusterNode;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.Locale;
@@ -42,8 +43,17 @@ final class Problems implements ServerErrorHandler {
   private static final Pattern FULL_DISK =
       Pattern.compile("no space left|not enough space|disk quota", Pattern.CASE_INSENSITIVE);
 
+  private final @Nullable ClusterNode node;
+
   /** Set for good when a sync has failed, so that /health reports it without a write. */
   private volatile boolean storeFailed;
+
+  /**
+   * @param node null on a server of one store
+   */
+  Problems(@Nullable ClusterNode node) {
+    this.node = node;
+  }
 
   boolean storeFailed() {
     return storeFailed;
@@ -109,7 +119,10 @@ final class Problems implements ServerErrorHandler {
   }
 
   private Problem of(Throwable cause) {
-    if (cause instanceof KvException error) {
+    String unavailable = node == null ? null : node.unavailable(cause);
+    if (unavailable != null) {
+      return ClusterRequests.unavailable(unavailable);
+    } else if (cause instanceof KvException error) {
       return of(error);
     } else if (cause instanceof ContentTooLargeException) {
       return Problem.tooLarge("the body is longer than any that is taken");
@@ -122,6 +135,8 @@ final class Problems implements ServerErrorHandler {
       return Problem.malformed(detail(cause));
     } else if (cause instanceof IllegalStateException) {
       return Problem.of(HttpStatus.CONFLICT, "wrong-state", detail(cause));
+    } else if (cause instanceof UnsupportedOperationException) {
+      return Problem.of(HttpStatus.NOT_IMPLEMENTED, "not-supported", detail(cause));
     } else if (cause instanceof OutOfMemoryError) {
       return Problem.overloaded("not enough memory for this request");
     }

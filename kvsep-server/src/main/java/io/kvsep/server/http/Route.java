@@ -59,10 +59,14 @@ final class Route {
 
   private static final String REST = "{key}";
 
+  private static final List<String> LOCAL =
+      List.of("/metrics", "/v1/stats", "/v1/admin/", "/v1/cluster", "/v1/changes");
+
   private final String template;
   private final List<String> parts;
   private final boolean isOpen;
   private final boolean onlyReads;
+  private final boolean isLocal;
   private final boolean isInKeyspace;
   private final boolean hasBase64Key;
   private final Map<HttpMethod, Operation> operations = new EnumMap<>(HttpMethod.class);
@@ -72,6 +76,7 @@ final class Route {
     this.parts = List.of(template.substring(1).split("/", -1));
     this.isOpen = isOpen;
     this.onlyReads = onlyReads;
+    this.isLocal = isOpen || LOCAL.stream().anyMatch(template::startsWith);
     this.isInKeyspace = template.startsWith("/v1/keyspaces/{name}");
     this.hasBase64Key = template.contains("/keys64/");
   }
@@ -106,6 +111,11 @@ final class Route {
   /** Whether the method changes nothing, so that a read-only token suffices. */
   boolean isRead(HttpMethod method) {
     return onlyReads || method == HttpMethod.GET || method == HttpMethod.HEAD;
+  }
+
+  /** Whether it is about this server and not about entries, which all nodes of a cluster have. */
+  boolean isLocal() {
+    return isLocal;
   }
 
   /** Whether the first variable is the name of a keyspace. */

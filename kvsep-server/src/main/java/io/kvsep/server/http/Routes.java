@@ -38,13 +38,12 @@ final class Routes {
       KeyspaceCache keyspaces,
       HttpOptions options,
       AdmissionControl gate,
-      RequestMeter meter,
+      EntityTags tags,
       MonitoringApi insight,
       ChangeFeedApi feeds,
       ScheduledExecutorService longWorkers) {
-    this.meter = meter;
+    this.meter = insight.meter();
     this.keyspaces = keyspaces;
-    EntityTags tags = EntityTags.drawn();
     Entries entries = new Entries(store, keyspaces, options.limits(), gate, tags);
     addEntries(entries);
     addRanges(new Scans(store, keyspaces, options.limits(), gate, longWorkers));
@@ -174,12 +173,28 @@ final class Routes {
     addUpkeep("checkpoint", Body.DOCUMENT, upkeep::checkpoint);
   }
 
-  private void addUpkeep(String name, Body body, Handler handler) {
+  void addCluster(ClusterApi cluster) {
+    all.add(Route.at("/v1/cluster").on(GET, operation("cluster", Body.NONE, cluster::status)));
     all.add(
-        Route.at("/v1/admin/" + name)
-            .on(
-                POST,
-                new Operation(meter.kind("admin"), body, Time.ANY, handler::answer, null, null)));
+        Route.at("/v1/cluster/members").on(POST, change("cluster", Body.DOCUMENT, cluster::add)));
+    all.add(
+        Route.at("/v1/cluster/members/{node}")
+            .on(DELETE, change("cluster", Body.NONE, cluster::remove)));
+    all.add(
+        Route.at("/v1/cluster/leader")
+            .on(POST, change("cluster", Body.DOCUMENT, cluster::transferLeadership)));
+    all.add(
+        Route.at("/v1/cluster/snapshot")
+            .on(POST, change("cluster", Body.NONE, cluster::takeSnapshot)));
+  }
+
+  private void addUpkeep(String name, Body body, Handler handler) {
+    all.add(Route.at("/v1/admin/" + name).on(POST, change("admin", body, handler)));
+  }
+
+  /** An operation that may take any time. */
+  private Operation change(String kind, Body body, Handler handler) {
+    return new Operation(meter.kind(kind), body, Time.ANY, handler::answer, null, null);
   }
 
   private void addInsight(MonitoringApi insight) {

@@ -3,6 +3,7 @@ package io.kvsep.server.json;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /** Builds a JSON object on one line, with members in insertion order. */
 public final class JsonObject {
@@ -10,6 +11,11 @@ public final class JsonObject {
 
   public JsonObject put(String name, String value) {
     return raw(name, quoted(value));
+  }
+
+  /** Writes {@code null} for a value that is unknown. */
+  public JsonObject putNullable(String name, @Nullable String value) {
+    return raw(name, value == null ? "null" : quoted(value));
   }
 
   public JsonObject put(String name, long value) {

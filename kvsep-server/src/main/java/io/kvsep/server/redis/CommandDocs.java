@@ -31,6 +31,7 @@ record CommandDocs(String group, String since) {
         "2.8.7 bitpos",
         "3.2.0 bitfield",
         "6.0.0 bitfield_ro");
+    add(all, "cluster", "3.0.0 readonly readwrite");
     add(
         all,
         "connection",
@@ -47,6 +48,7 @@ record CommandDocs(String group, String since) {
         "2.2.3 object",
         "2.6.0 pexpire pexpireat pttl",
         "2.8.0 scan",
+        "3.0.0 wait",
         "3.2.1 touch",
         "4.0.0 unlink",
         "6.2.0 copy",

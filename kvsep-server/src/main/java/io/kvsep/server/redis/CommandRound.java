@@ -3,8 +3,10 @@ package io.kvsep.server.redis;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.kvsep.Snapshot;
+import io.kvsep.server.cluster.ClusterNode;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +44,8 @@ final class CommandRound {
   private final boolean mayWait;
   private final ReadPace pace;
   private final Entries.Spaces present;
+  private final @Nullable ClusterNode node;
+  private final @Nullable RoundCalls calls;
   private final WriteGroup group;
   private final List<Session> touched = new ArrayList<>();
 
@@ -65,12 +69,17 @@ final class CommandRound {
     this.mayWait = mayWait;
     this.pace = pace;
     this.present = server.databases().present();
-    this.group = new WriteGroup(server);
+    this.node = server.node();
+    this.calls = node == null ? null : new RoundCalls(node);
+    this.group = new WriteGroup(server, calls);
   }
 
   /** Begins a round. Returns the start time on an event loop, 0 on a thread that may wait. */
   long begin() {
     over = false;
+    if (calls != null) {
+      calls.begin();
+    }
     startNanos = mayWait ? 0 : System.nanoTime();
     return startNanos;
   }
@@ -244,9 +253,17 @@ final class CommandRound {
       return false;
     }
     Command command = request.command;
+    if (command != null && node != null && waitsForNodes(session, command, node)) {
+      return false;
+    }
     return command == null
         || (command.isQuick(request)
             && !(command.reads() && (session.longReads > 0 || pace.isSlow())));
+  }
+
+  private static boolean waitsForNodes(Session session, Command command, ClusterNode node) {
+    return command.kind() == Command.Kind.WRITE
+        || (command.reads() && !(session.readsStale && node.hasApplied(session.lastWrite)));
   }
 
   private void refuse(Session session, Request request, String refusal) {
@@ -363,7 +380,7 @@ final class CommandRound {
     } catch (RuntimeException | Error e) {
       out.cutBackTo(mark);
       if (!server.mayGoWellAgain(e)) {
-        out.error(StoreErrors.reply(e));
+        out.error(server.reply(e));
       } else if (mayWait) {
         runAgain(session, command, request, out, mark);
       } else {
@@ -378,11 +395,36 @@ final class CommandRound {
       runOnce(session, command, request, out);
     } catch (RuntimeException | Error e) {
       out.cutBackTo(mark);
-      out.error(StoreErrors.reply(e));
+      out.error(server.reply(e));
     }
   }
 
   private void runOnce(Session session, Command command, Request request, Replies out) {
+    if (calls == null || command.kind() == Command.Kind.SESSION) {
+      runInCall(session, command, request, out);
+    } else if (command.kind() == Command.Kind.LONG_READ) {
+      runLong(session, command, request, out);
+    } else {
+      try (ClusterNode.Call call = calls.begin(session)) {
+        runInCall(session, command, request, out);
+        if (!session.readsStale) {
+          calls.end(call);
+        }
+      } catch (RuntimeException e) {
+        calls.failed(e);
+        throw e;
+      }
+    }
+  }
+
+  /** On another thread than the round. */
+  private void runLong(Session session, Command command, Request request, Replies out) {
+    try (ClusterNode.Call call = new RoundCalls(Objects.requireNonNull(node)).begin(session)) {
+      runInCall(session, command, request, out);
+    }
+  }
+
+  private void runInCall(Session session, Command command, Request request, Replies out) {
     if (command.kind() == Command.Kind.READ_TOGETHER && request.arguments.length > 2) {
       try (Snapshot snapshot = server.store().snapshot()) {
         Entries.Spaces spaces = server.databases().in(snapshot);

@@ -29,6 +29,7 @@ final class CommandTable {
     all.addAll(SessionCommands.all());
     all.addAll(ClientCommands.all());
     all.addAll(ServerCommands.all());
+    all.addAll(ClusterCommands.all());
     all.sort(Comparator.comparing(Command::name));
     commands = List.copyOf(all);
     for (Command command : commands) {

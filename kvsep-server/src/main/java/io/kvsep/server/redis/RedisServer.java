@@ -2,6 +2,7 @@ package io.kvsep.server.redis;
 
 import io.kvsep.KvStore;
 import io.kvsep.error.ReadOnlyStoreException;
+import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.json.JsonObject;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.bootstrap.ServerBootstrap;
@@ -72,10 +73,20 @@ public final class RedisServer implements AutoCloseable {
   private volatile boolean closed;
 
   public RedisServer(KvStore store, RedisOptions options, EventLoopGroup loops) {
+    this(store, null, options, loops);
+  }
+
+  /** Serves a node of a cluster. */
+  public RedisServer(ClusterNode node, RedisOptions options, EventLoopGroup loops) {
+    this(node.store(), node, options, loops);
+  }
+
+  private RedisServer(
+      KvStore store, @Nullable ClusterNode node, RedisOptions options, EventLoopGroup loops) {
     this.store = store;
     this.options = options;
     this.loops = loops;
-    this.state = new ServerState(store, options);
+    this.state = new ServerState(store, node, options);
     AtomicInteger number = new AtomicInteger();
     this.longCommands =
         new ThreadPoolExecutor(

@@ -1,6 +1,7 @@
 package io.kvsep.server.redis;
 
 import io.kvsep.StoreStats;
+import io.kvsep.server.cluster.ClusterNode;
 import java.lang.management.ManagementFactory;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -49,7 +50,7 @@ final class ServerInfo {
     sections.put("Stats", this::stats);
     sections.put("Replication", this::replication);
     sections.put("CPU", this::processor);
-    sections.put("Cluster", () -> line("cluster_enabled", 0));
+    sections.put("Cluster", this::cluster);
     sections.put("Keyspace", this::keyspace);
     sections.put("Kvsep", this::store);
     return sections;
@@ -118,6 +119,17 @@ final class ServerInfo {
     line("role", "master");
     line("connected_slaves", 0);
     line("master_repl_offset", 0);
+  }
+
+  /** The commands CLUSTER are missing, so that clients do not look for other nodes. */
+  private void cluster() {
+    line("cluster_enabled", 0);
+    ClusterNode node = server.node();
+    if (node != null) {
+      line("kvsep_cluster", node.cluster());
+      line("kvsep_node", node.nodeId());
+      line("kvsep_leader", String.valueOf(node.leader()));
+    }
   }
 
   private void processor() {

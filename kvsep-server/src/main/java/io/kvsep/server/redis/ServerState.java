@@ -1,6 +1,7 @@
 package io.kvsep.server.redis;
 
 import io.kvsep.KvStore;
+import io.kvsep.server.cluster.ClusterNode;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -12,10 +13,12 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
 
 /** State shared by all connections of a server. Thread safe. */
 final class ServerState {
   private final KvStore store;
+  private final @Nullable ClusterNode node;
   private final RedisOptions options;
   private final Databases databases;
   private final ScanCursors cursors = new ScanCursors();
@@ -38,7 +41,15 @@ final class ServerState {
   private volatile int port;
 
   ServerState(KvStore store, RedisOptions options) {
+    this(store, null, options);
+  }
+
+  /**
+   * @param node null on a server of one store
+   */
+  ServerState(KvStore store, @Nullable ClusterNode node, RedisOptions options) {
     this.store = store;
+    this.node = node;
     this.options = options;
     this.databases = new Databases(store);
     this.surveys =
@@ -51,6 +62,22 @@ final class ServerState {
 
   KvStore store() {
     return store;
+  }
+
+  /** The node whose store this is, null outside of a cluster. */
+  @Nullable ClusterNode node() {
+    return node;
+  }
+
+  /** Whether a failure means that the cluster did not answer. */
+  boolean isUnavailable(Throwable failure) {
+    return node != null && node.unavailable(failure) != null;
+  }
+
+  /** The reply to a command that failed. */
+  String reply(Throwable failure) {
+    String unavailable = node == null ? null : node.unavailable(failure);
+    return unavailable == null ? StoreErrors.reply(failure) : "CLUSTERDOWN " + unavailable;
   }
 
   RedisOptions options() {

@@ -85,6 +85,12 @@ final class Session {
   /** Whether the current round has this session in its list. */
   boolean touched;
 
+  /** Whether reads may see an older state that the node has; only on a node of a cluster. */
+  boolean readsStale;
+
+  /** Index of the connection's last write in the log of a cluster. */
+  long lastWrite;
+
   /** Commands in the uncommitted group, and where their replies begin. */
   int inGroup;
 

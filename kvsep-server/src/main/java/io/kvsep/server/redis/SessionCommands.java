@@ -71,6 +71,7 @@ final class SessionCommands {
     session.database = 0;
     session.name = "";
     session.protocol = 2;
+    session.readsStale = false;
     if (session.trusted && call.server.options().token() != null) {
       session.estranged = true;
       session.trusted = false;

@@ -31,6 +31,9 @@ final class StoreErrors {
     if (failure instanceof CommandLimitException) {
       return "ERR " + text(failure);
     }
+    if (failure instanceof UnsupportedOperationException) {
+      return "ERR not supported: " + text(failure);
+    }
     if (failure instanceof OutOfMemoryError) {
       return "ERR the server has not enough memory for this command";
     }

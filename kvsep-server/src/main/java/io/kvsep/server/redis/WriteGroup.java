@@ -4,11 +4,13 @@ import io.kvsep.KvStore;
 import io.kvsep.Transaction;
 import io.kvsep.WriteBatch;
 import io.kvsep.error.ConflictException;
+import io.kvsep.server.cluster.ClusterNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Commits writes of many connections together: as a batch if none of them reads, otherwise as a
@@ -54,6 +56,7 @@ final class WriteGroup {
   }
 
   private final ServerState server;
+  private final @Nullable RoundCalls calls;
   private final List<Entry> entries = new ArrayList<>();
   private final WriteBatch batch = new WriteBatch();
   private long bytes;
@@ -64,8 +67,12 @@ final class WriteGroup {
   /** Bytes of values that the current command has written in its transaction. */
   private long writtenBytes;
 
-  WriteGroup(ServerState server) {
+  /**
+   * @param calls null on a server of one store
+   */
+  WriteGroup(ServerState server, @Nullable RoundCalls calls) {
     this.server = server;
+    this.calls = calls;
   }
 
   void add(Session session, Command command, Request request) {
@@ -109,6 +116,11 @@ final class WriteGroup {
       return commit(entries);
     } catch (RuntimeException | Error e) {
       cutBack();
+      if (server.isUnavailable(e)) {
+        // They may be carried out, and must not be a second time.
+        entries.forEach(entry -> refuse(entry, e));
+        return entries.size();
+      }
       if (entries.size() > 1) {
         return commitEach();
       }
@@ -228,7 +240,7 @@ final class WriteGroup {
       Lock lock = tries > SHARED_TRIES ? server.commits().writeLock() : server.commits().readLock();
       lock.lock();
       try {
-        return onlyWrites ? write(some) : transact(some);
+        return calls == null ? carryOut(some, onlyWrites) : carryOut(calls, some, onlyWrites);
       } catch (ConflictException e) {
         if (tries > SHARED_TRIES && isInVain(some, tries)) {
           throw e;
@@ -240,6 +252,24 @@ final class WriteGroup {
       LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(pause));
       pause = Math.min(PAUSE_NANOS_MAX, 2 * pause);
     }
+  }
+
+  private int carryOut(RoundCalls calls, List<Entry> some, boolean onlyWrites) {
+    try (ClusterNode.Call call = calls.beginWrites()) {
+      int done = carryOut(some, onlyWrites);
+      calls.end(call);
+      if (call.writtenIndex() >= 0) {
+        some.forEach(entry -> entry.session.lastWrite = call.writtenIndex());
+      }
+      return done;
+    } catch (RuntimeException e) {
+      calls.failed(e);
+      throw e;
+    }
+  }
+
+  private int carryOut(List<Entry> some, boolean onlyWrites) {
+    return onlyWrites ? write(some) : transact(some);
   }
 
   /** Whether the time is over, or no client waits any more. */
@@ -305,10 +335,10 @@ final class WriteGroup {
     return out.length() - mark + writtenBytes;
   }
 
-  private static void refuse(Entry entry, Throwable failure) {
+  private void refuse(Entry entry, Throwable failure) {
     try {
       entry.session.replies.begin();
-      entry.session.replies.error(StoreErrors.reply(failure));
+      entry.session.replies.error(server.reply(failure));
     } catch (RuntimeException | Error e) {
       // No memory for the reply. No other may take its place, so the connection ends.
       entry.session.closing = true;

@@ -199,6 +199,18 @@ function about(stats) {
     : '';
 }
 
+function cluster(stats) {
+  const known = stats.server.cluster;
+  get('cluster').hidden = !known;
+  if (!known) {
+    return;
+  }
+  const figure = (value) => (value === null ? '?' : countText(value));
+  get('cluster-name').textContent = `${known.cluster}, seen by ${known.node}, ${known.groups.map((group) => `term ${group.term}`).join(', ')}`;
+  rows('members', known.groups.flatMap((group) => group.members.map((member) =>
+    [member.node, member.address, member.role?.toLowerCase() ?? '?', figure(member.appliedIndex), figure(member.lag)])));
+}
+
 function setState(name, text) {
   get('state').className = 'state ' + name;
   get('state').textContent = text;
@@ -221,6 +233,7 @@ async function look() {
       setState('up', 'up');
     }
     about(stats);
+    cluster(stats);
     get('up').textContent = upText(stats.server.upMillis);
     charts ??= {
       operations: new LineChart(get('chart-operations'), ['reads', 'writes'], countText),

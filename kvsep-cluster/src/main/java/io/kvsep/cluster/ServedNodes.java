@@ -1,0 +1,33 @@
+package io.kvsep.cluster;
+
+import io.kvsep.server.cluster.ClusterNode;
+import io.kvsep.server.cluster.ClusterProvider;
+import io.kvsep.server.cluster.ClusterSettings;
+import java.time.Duration;
+
+/** Starts nodes for {@code kvsep serve --cluster}, which finds it as a service. */
+public final class ServedNodes implements ClusterProvider {
+  /** Longer than an election, and shorter than what clients wait. */
+  private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(8);
+
+  /** For the service loader. */
+  public ServedNodes() {}
+
+  @Override
+  public ClusterNode open(ClusterSettings settings) {
+    ClusterSettings.Tls tls = settings.tls();
+    ClusterOptions options =
+        ClusterOptions.builder(settings.nodeId(), settings.peers(), settings.directory())
+            .group(settings.cluster())
+            .joining(settings.joining())
+            .insecure(settings.insecure())
+            .tls(
+                tls == null
+                    ? null
+                    : new ClusterOptions.Tls(
+                        tls.certificateChain(), tls.privateKey(), tls.trusted()))
+            .requestTimeout(REQUEST_TIMEOUT)
+            .build();
+    return new ServedNode(settings.cluster(), ReplicatedStore.open(options));
+  }
+}

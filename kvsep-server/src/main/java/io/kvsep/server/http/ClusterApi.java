@@ -1,0 +1,100 @@
+package io.kvsep.server.http;
+
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import io.kvsep.server.cluster.ClusterNode;
+import io.kvsep.server.cluster.ClusterStatus;
+import io.kvsep.server.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** {@code /v1/cluster…}: members, leader and snapshots of a cluster. */
+final class ClusterApi {
+  private final @Nullable ClusterNode node;
+
+  /**
+   * @param node null on a server of one store, which answers 404
+   */
+  ClusterApi(@Nullable ClusterNode node) {
+    this.node = node;
+  }
+
+  HttpResponse status(Exchange exchange) {
+    exchange.requireNoQuery();
+    return Answers.json(json(node().status()));
+  }
+
+  HttpResponse add(Exchange exchange) {
+    Document document = Document.one(exchange);
+    document.allow(Set.of("node", "address"));
+    node().add(name(document), document.requiredText("address"));
+    return Answers.json(new JsonObject());
+  }
+
+  HttpResponse remove(Exchange exchange) {
+    exchange.requireNoQuery();
+    node().remove(Percent.text("the name of the node", exchange.values().get(0)));
+    return Answers.json(new JsonObject());
+  }
+
+  HttpResponse transferLeadership(Exchange exchange) {
+    Document document = Document.one(exchange);
+    document.allow(Set.of("node"));
+    node().transferLeadership(name(document));
+    return Answers.json(new JsonObject());
+  }
+
+  HttpResponse takeSnapshot(Exchange exchange) {
+    exchange.requireNoQuery();
+    return Answers.json(new JsonObject().put("index", node().takeSnapshot()));
+  }
+
+  private static String name(Document document) {
+    String name = document.requiredText("node");
+    if (name.isEmpty()) {
+      throw Problem.malformed("the name of the node is empty");
+    }
+    return name;
+  }
+
+  private ClusterNode node() {
+    ClusterNode present = node;
+    if (present == null) {
+      throw Problem.of(HttpStatus.NOT_FOUND, "no-cluster", "the server is no node of a cluster");
+    }
+    return present;
+  }
+
+  static JsonObject json(ClusterStatus status) {
+    List<JsonObject> groups = new ArrayList<>();
+    for (ClusterStatus.Group group : status.groups()) {
+      List<JsonObject> members = new ArrayList<>();
+      for (ClusterStatus.Member member : group.members()) {
+        Long applied = member.appliedIndex();
+        JsonObject json =
+            new JsonObject()
+                .put("node", member.node())
+                .put("address", member.address())
+                .putNullable("role", member.role());
+        members.add(
+            applied == null
+                ? json.putNullable("appliedIndex", null).putNullable("lag", null)
+                : json.put("appliedIndex", applied)
+                    .put("lag", Math.max(0, group.commitIndex() - applied)));
+      }
+      groups.add(
+          new JsonObject()
+              .put("shard", group.shard())
+              .putNullable("leader", group.leader())
+              .put("term", group.term())
+              .put("commitIndex", group.commitIndex())
+              .put("members", members));
+    }
+    return new JsonObject()
+        .put("cluster", status.cluster())
+        .put("node", status.node())
+        .put("groups", groups);
+  }
+}
