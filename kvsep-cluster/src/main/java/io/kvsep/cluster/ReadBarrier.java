@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * thus answers from before its successor's writes until it steps down.
  */
 final class ReadBarrier {
+  /** What a follower waits for the entry that follows. */
+  private static final Duration NOTICE = Duration.ofMillis(2);
+
   private final WriteGatherer writes;
   private final GroupStateMachine machine;
   private final byte[] nothing;
@@ -57,9 +60,29 @@ final class ReadBarrier {
       throw new ClusterException(
           "the group did not say within " + timeout + " what is committed", e.getCause(), false);
     }
-    if (!machine.awaitApplied(index, timeout)) {
+    if (!awaitApplied(index, timeout)) {
       throw new ClusterException("index " + index + " is not applied", null, false);
     }
+  }
+
+  /**
+   * Waits until the store of this node has an entry; false after the time. A follower hears that an
+   * entry is committed with the next one or with a heartbeat, which comes half of the shortest
+   * election timeout later. So if there is no next one, an empty one is put into the log.
+   */
+  boolean awaitApplied(long index, Duration most) {
+    if (machine.awaitApplied(index, NOTICE.compareTo(most) < 0 ? NOTICE : most)) {
+      return true;
+    }
+    if (most.compareTo(NOTICE) <= 0) {
+      return false;
+    }
+    try {
+      var unused = writes.submit(nothing, /* alone= */ false);
+    } catch (ClusterException e) {
+      // The store is closed, which the wait says.
+    }
+    return machine.awaitApplied(index, most);
   }
 
   private void askNext() {

@@ -281,7 +281,7 @@ public final class ReplicatedStore implements AutoCloseable {
    * @return whether the store has it
    */
   public boolean await(long index, Duration timeout) {
-    return machine.awaitApplied(index, timeout);
+    return barrier.awaitApplied(index, timeout);
   }
 
   /**
@@ -391,7 +391,7 @@ public final class ReplicatedStore implements AutoCloseable {
     }
     if (consistency.isStale()) {
       if (consistency.minIndex() > 0
-          && !machine.awaitApplied(consistency.minIndex(), options.requestTimeout())) {
+          && !barrier.awaitApplied(consistency.minIndex(), options.requestTimeout())) {
         throw new ClusterException(
             "index " + consistency.minIndex() + " is not applied", null, false);
       }

@@ -4,17 +4,23 @@ import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.cluster.ClusterProvider;
 import io.kvsep.server.cluster.ClusterSettings;
 import java.time.Duration;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /** Starts nodes for {@code kvsep serve --cluster}, which finds it as a service. */
 public final class ServedNodes implements ClusterProvider {
   /** Longer than an election, and shorter than what clients wait. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(8);
 
+  /** Tells details of its platform at each start. Kept here, or the level could be forgotten. */
+  private static final Logger GRPC = Logger.getLogger("org.apache.ratis.thirdparty.io.grpc");
+
   /** For the service loader. */
   public ServedNodes() {}
 
   @Override
   public ClusterNode open(ClusterSettings settings) {
+    GRPC.setLevel(Level.WARNING);
     ClusterSettings.Tls tls = settings.tls();
     ClusterOptions options =
         ClusterOptions.builder(settings.nodeId(), settings.peers(), settings.directory())

@@ -144,6 +144,36 @@ final class ServeCommandTest {
         .failsWith(2);
   }
 
+  @Test
+  void optionsOfANodeThatDoNotFitAreOneLine() throws IOException {
+    String store = folder.resolve("store").toString();
+    String[] node = {"--cluster", "shop", "--node", "a", "--peers", "a=127.0.0.1:1"};
+    String missing = serve(store, node).failsWith(2);
+    assertTrue(missing.contains("kvsep-cluster"), missing);
+    assertTrue(Files.notExists(folder.resolve("store")));
+    serve(store, "--node", "a").failsWith(2);
+    serve(store, "--cluster", "shop", "--node", "a").failsWith(2);
+    serve(store, "--cluster", "shop", "--peers", "a=127.0.0.1:1").failsWith(2);
+    serve(store, "--cluster", "shop", "--node", "a", "--peers", "a=127.0.0.1:1", "--sync", "0")
+        .failsWith(2);
+    serve(store, "--cluster", "s", "--node", "a", "--peers", "a=x:1", "--peer-ca", "x")
+        .failsWith(2);
+  }
+
+  @Test
+  void theDirectoryOfANodeIsServedAsOne() throws IOException {
+    Path store = Files.createDirectory(folder.resolve("store"));
+    Files.writeString(store.resolve("CLUSTER"), "shop a\n");
+    String refusal = serve(store.toString()).failsWith(1);
+    assertTrue(refusal.contains("--cluster"), refusal);
+  }
+
+  private static CommandRun serve(String store, String... options) throws IOException {
+    List<String> words = new ArrayList<>(List.of("serve", "--dir", store, "--port", "0"));
+    words.addAll(List.of(options));
+    return CommandRun.of(words.toArray(String[]::new));
+  }
+
   private static String text(String address, String path) throws Exception {
     HttpRequest request = HttpRequest.newBuilder(URI.create(address + path)).build();
     return CLIENT.send(request, BodyHandlers.ofString()).body();

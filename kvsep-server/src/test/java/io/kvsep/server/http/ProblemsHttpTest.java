@@ -73,6 +73,23 @@ final class ProblemsHttpTest {
   }
 
   @Test
+  void whatTheStoreRefusesIsNotImplemented() {
+    var answer = new Problems(null).response(null, new UnsupportedOperationException("no feed"));
+    assertEquals(501, answer.status().code());
+    assertTrue(answer.contentUtf8().contains("no feed"), answer.contentUtf8());
+  }
+
+  @Test
+  void aServerOfOneStoreIsNoNode() {
+    try (Served served = faulty()) {
+      served.get("/v1/cluster").isProblem(404, "no-cluster");
+      served.post("/v1/cluster/snapshot", "").isProblem(404, "no-cluster");
+      served.post("/v1/cluster/leader", "{\"node\":\"a\"}").isProblem(404, "no-cluster");
+      served.get("/v1/keys/a?consistency=stale").isProblem(400, "malformed-request");
+    }
+  }
+
+  @Test
   void aSyncThatFailsForNobodyShowsInHealth() {
     CrashableStorage disk = new CrashableStorage();
     KvOptions options =

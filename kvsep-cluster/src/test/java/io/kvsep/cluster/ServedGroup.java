@@ -1,0 +1,166 @@
+package io.kvsep.cluster;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.linecorp.armeria.common.util.EventLoopGroups;
+import io.kvsep.server.cluster.ClusterNode;
+import io.kvsep.server.http.HttpFront;
+import io.kvsep.server.http.HttpOptions;
+import io.kvsep.server.redis.RedisOptions;
+import io.kvsep.server.redis.RedisServer;
+import io.netty.channel.EventLoopGroup;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import redis.clients.jedis.Jedis;
+
+/** Three nodes, each behind an HTTP and a Redis server at free ports of loopback. */
+final class ServedGroup implements AutoCloseable {
+  private static final EventLoopGroup LOOPS = EventLoopGroups.newEventLoopGroup(2, "test", true);
+
+  private final TestGroup group;
+  private final Map<String, Server> servers = new TreeMap<>();
+  private final HttpClient client = HttpClient.newHttpClient();
+  private final List<Jedis> clients = new ArrayList<>();
+
+  private record Server(HttpFront http, RedisServer redis) {
+    void close() {
+      redis.close();
+      http.close();
+    }
+  }
+
+  /** An answer over HTTP. */
+  record Answer(int status, String body, Map<String, List<String>> headers) {
+    String header(String name) {
+      return Objects.requireNonNull(headers.get(name), name).get(0);
+    }
+
+    long index() {
+      return Long.parseLong(header("kvsep-raft-index"));
+    }
+
+    Answer is(int expected) {
+      assertEquals(expected, status, body);
+      return this;
+    }
+  }
+
+  ServedGroup(Path directory, Duration requestTimeout) throws IOException {
+    group = new TestGroup(directory, 3, options -> options.requestTimeout(requestTimeout));
+    for (String name : List.of("a", "b", "c")) {
+      serve(name);
+    }
+    group.leader();
+  }
+
+  private void serve(String name) throws IOException {
+    ClusterNode node = served(name);
+    HttpFront http = new HttpFront(node, HttpOptions.builder().build(), LOOPS);
+    http.start();
+    InetSocketAddress free = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    RedisServer redis = new RedisServer(node, RedisOptions.on(free, null), LOOPS);
+    redis.start();
+    servers.put(name, new Server(http, redis));
+  }
+
+  ClusterNode served(String name) {
+    return new ServedNode("kvsep", group.node(name));
+  }
+
+  /** A server of a node that redirects clients to the leader's. */
+  HttpFront redirecting(String name) {
+    Map<String, String> addresses = new TreeMap<>();
+    servers.forEach((node, server) -> addresses.put(node, address(server.http)));
+    HttpOptions options = HttpOptions.builder().redirects(addresses).build();
+    HttpFront front = new HttpFront(served(name), options, LOOPS);
+    front.start();
+    return front;
+  }
+
+  TestGroup group() {
+    return group;
+  }
+
+  String leader() {
+    return group.leader().nodeId();
+  }
+
+  List<String> followers() {
+    String leader = leader();
+    return servers.keySet().stream().filter(name -> !name.equals(leader)).toList();
+  }
+
+  static String address(HttpFront front) {
+    return "http://127.0.0.1:" + front.address().getPort();
+  }
+
+  Answer get(String node, String path, String... headers) throws Exception {
+    return ask(node, "GET", path, null, headers);
+  }
+
+  Answer put(String node, String path, String body, String... headers) throws Exception {
+    return ask(node, "PUT", path, body, headers);
+  }
+
+  Answer post(String node, String path, String body) throws Exception {
+    return ask(node, "POST", path, body);
+  }
+
+  Answer delete(String node, String path) throws Exception {
+    return ask(node, "DELETE", path, null);
+  }
+
+  private Answer ask(String node, String method, String path, String body, String... headers)
+      throws Exception {
+    Server server = Objects.requireNonNull(servers.get(node), node);
+    return askAt(address(server.http) + path, method, body, headers);
+  }
+
+  Answer askAt(String url, String method, String body, String... headers) throws Exception {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(URI.create(url))
+            .timeout(Duration.ofSeconds(60))
+            .method(
+                method,
+                body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body, UTF_8));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    var answer = client.send(request.build(), BodyHandlers.ofString(UTF_8));
+    return new Answer(answer.statusCode(), answer.body(), answer.headers().map());
+  }
+
+  /** A connection of its own, closed at the end. */
+  Jedis redis(String node) {
+    Server server = Objects.requireNonNull(servers.get(node), node);
+    Jedis jedis = new Jedis("127.0.0.1", server.redis.address().getPort(), 60_000);
+    clients.add(jedis);
+    return jedis;
+  }
+
+  void stop(String node) {
+    Objects.requireNonNull(servers.remove(node), node).close();
+    group.stop(node);
+  }
+
+  @Override
+  public void close() {
+    clients.forEach(Jedis::close);
+    servers.values().forEach(Server::close);
+    group.close();
+  }
+}
