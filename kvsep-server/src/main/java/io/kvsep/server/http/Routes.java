@@ -51,6 +51,7 @@ final class Routes {
     addFeeds(feeds);
     addKeyspaces();
     addUpkeep(new AdminApi(store, options.checkpoints()));
+    addBackup(new BackupApi(store, options.limits(), longWorkers));
     addInsight(insight);
     addFiles();
   }
@@ -195,6 +196,12 @@ final class Routes {
   /** An operation that may take any time. */
   private Operation change(String kind, Body body, Handler handler) {
     return new Operation(meter.kind(kind), body, Time.ANY, handler::answer, null, null);
+  }
+
+  private void addBackup(BackupApi backups) {
+    Operation backup =
+        new Operation(meter.kind("admin"), Body.NONE, Time.ANY, backups::backup, null, null);
+    all.add(Route.at("/v1/backup").on(GET, backup));
   }
 
   private void addInsight(MonitoringApi insight) {

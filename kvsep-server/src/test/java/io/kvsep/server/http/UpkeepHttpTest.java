@@ -4,15 +4,20 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvStore;
+import io.kvsep.error.StoreClosedException;
 import io.kvsep.testing.Documents;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
@@ -56,6 +61,49 @@ final class UpkeepHttpTest {
     try (Served served = Served.at(folder.resolve("other"))) {
       served.post("/v1/admin/checkpoint", "{\"name\":\"one\"}").isProblem(403, "no-checkpoints");
     }
+  }
+
+  @Test
+  void aBackupIsWhole() throws Exception {
+    byte[] value = new byte[3 << 20];
+    new Random(7).nextBytes(value);
+    byte[] backup;
+    try (Served served = Served.at(folder.resolve("store"))) {
+      served.store().put("long".getBytes(UTF_8), value);
+      served.store().in(served.store().keyspace("users")).put(new byte[] {1}, new byte[] {2});
+      backup = served.get("/v1/backup").is(200).bytes();
+      served.get("/v1/backup?since=1").isProblem(400, "malformed-request");
+    }
+    try (KvStore copy = KvStore.open(folder.resolve("copy"))) {
+      copy.restore(new ByteArrayInputStream(backup));
+      assertArrayEquals(value, copy.get("long".getBytes(UTF_8)));
+      assertArrayEquals(new byte[] {2}, copy.in(copy.keyspace("users")).get(new byte[] {1}));
+    }
+  }
+
+  @Test
+  void oneBackupRunsAtATimeUntilItsClientLeaves() throws Exception {
+    try (Served served = Served.at(folder)) {
+      Random random = new Random(8);
+      for (int i = 0; i < 16; i++) {
+        byte[] value = new byte[1 << 20];
+        random.nextBytes(value);
+        served.store().put(new byte[] {(byte) i}, value);
+      }
+      try (InputStream backup = served.stream("/v1/backup").body()) {
+        assertTrue(backup.read() >= 0);
+        served.get("/v1/backup").isProblem(409, "upkeep-under-way");
+      }
+      Served.await(() -> served.get("/v1/backup").status() == 200);
+    }
+  }
+
+  @Test
+  void aBackupThatFailsAtOnceIsAProblem() {
+    Served served = Served.at(folder);
+    served.store().close();
+    served.get("/v1/backup").isProblem(503, "store-closed");
+    assertThrows(StoreClosedException.class, served::close);
   }
 
   @Test
