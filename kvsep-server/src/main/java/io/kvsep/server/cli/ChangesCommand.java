@@ -11,7 +11,6 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Base64;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -152,13 +151,10 @@ final class ChangesCommand implements Callable<Integer> {
   }
 
   private void followServer(URI server) throws IOException, InterruptedException {
-    if (!Set.of("http", "https").contains(String.valueOf(server.getScheme()))
-        || server.getHost() == null) {
-      throw CommandFailure.misused("--url is no address such as http://127.0.0.1:8480: " + server);
-    }
     String token = tokenFile == null ? null : ServeCommand.token("--token-file", tokenFile);
+    ServerConnection connection = new ServerConnection(server, token);
     String query = "keysOnly=" + keysOnly + (after == null ? "" : "&after=" + after);
-    try (ServedChanges changes = new ServedChanges(server, query, token)) {
+    try (ServedChanges changes = new ServedChanges(connection, query)) {
       streams.stopSignals().accept(() -> stop(changes));
       print(changes, server);
     } catch (IOException e) {

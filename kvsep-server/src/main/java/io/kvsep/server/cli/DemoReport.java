@@ -9,6 +9,7 @@ import java.util.Locale;
 /** The demo's table: one line per step, printed when the step is done. */
 final class DemoReport {
   private static final String COLUMNS = "%-30s %9s %10s %8s %8s  %s";
+  private static final String TIMED_COLUMNS = "%-30s %8s  %s";
 
   private final StandardOutput output;
   private final boolean json;
@@ -29,6 +30,20 @@ final class DemoReport {
   void head() throws IOException {
     say("");
     say(String.format(COLUMNS, "step", "entries", "bytes", "seconds", "MB/s", "result"));
+  }
+
+  /** For steps without amounts. */
+  void timedHead() throws IOException {
+    say("");
+    say(String.format(TIMED_COLUMNS, "step", "seconds", "result"));
+  }
+
+  void step(String name, long nanos, String result) throws IOException {
+    double seconds = Amounts.seconds(nanos);
+    steps.add(new JsonObject().put("step", name).put("seconds", seconds).put("result", result));
+    say(
+        String.format(
+            Locale.ROOT, TIMED_COLUMNS, name, String.format(Locale.ROOT, "%.2f", seconds), result));
   }
 
   void step(String name, long entries, long bytes, long nanos, String result) throws IOException {

@@ -111,6 +111,7 @@ public final class Kvsep {
     line.addSubcommand(new VerifyCommand(streams));
     line.addSubcommand(new RepairCommand(streams));
     line.addSubcommand(new ServeCommand(streams));
+    line.addSubcommand(ClusterCommand.line(streams));
     line.addSubcommand(new CrashWriterCommand(streams));
     line.addSubcommand(new CompletionCommand(streams, line));
     line.addMixin("common", new CommonOptions());

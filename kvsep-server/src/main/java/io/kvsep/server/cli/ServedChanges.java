@@ -2,27 +2,15 @@ package io.kvsep.server.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
-import java.net.ConnectException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** The change feed of a running server, read as server-sent events. */
 final class ServedChanges implements AutoCloseable {
-  private static final Duration CONNECT_TIME = Duration.ofSeconds(10);
-
-  private final URI server;
+  private final ServerConnection server;
   private final InputStream body;
   private final BufferedReader lines;
 
@@ -31,36 +19,11 @@ final class ServedChanges implements AutoCloseable {
 
   /**
    * @param query of the feed, such as {@code after=7}
-   * @param token null for none
    */
-  ServedChanges(URI server, String query, @Nullable String token)
-      throws IOException, InterruptedException {
+  ServedChanges(ServerConnection server, String query) throws IOException, InterruptedException {
     this.server = server;
-    String base = server.toString().replaceAll("/+$", "");
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(base + "/v1/changes?" + query))
-            .header("Accept", "text/event-stream");
-    if (token != null) {
-      request.header("Authorization", "Bearer " + token);
-    }
-    HttpClient client =
-        HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(CONNECT_TIME)
-            .build();
-    HttpResponse<InputStream> response;
-    try {
-      response = client.send(request.build(), BodyHandlers.ofInputStream());
-    } catch (ConnectException e) {
-      throw CommandFailure.failed("no server at " + server, e);
-    }
-    body = response.body();
-    lines = new BufferedReader(new InputStreamReader(body, UTF_8));
-    if (response.statusCode() != 200) {
-      try (body) {
-        throw refused("status " + response.statusCode(), new String(body.readAllBytes(), UTF_8));
-      }
-    }
+    this.body = server.open("/v1/changes?" + query, "text/event-stream");
+    this.lines = new BufferedReader(new InputStreamReader(body, UTF_8));
   }
 
   /**
@@ -85,7 +48,7 @@ final class ServedChanges implements AutoCloseable {
         return new Event(id, data);
       } else if (line.isEmpty()) {
         if (data != null && !kind.equals("start")) {
-          throw refused(kind, data);
+          throw server.refused(kind, data);
         }
         kind = "";
         data = null;
@@ -93,25 +56,6 @@ final class ServedChanges implements AutoCloseable {
       }
     }
     return null;
-  }
-
-  private CommandFailure refused(String kind, String problem) {
-    return CommandFailure.failed(server + " answers " + kind + ": " + detail(problem));
-  }
-
-  /** What the problem says of itself, or all of it if it is none. */
-  private static String detail(String problem) {
-    try (JsonParser parser = new JsonFactory().createParser(problem)) {
-      while (parser.nextToken() != null) {
-        if (parser.currentToken() == JsonToken.FIELD_NAME
-            && "detail".equals(parser.currentName())) {
-          return String.valueOf(parser.nextTextValue());
-        }
-      }
-    } catch (IOException e) {
-      return problem;
-    }
-    return problem;
   }
 
   /** May be called by another thread. */

@@ -18,7 +18,7 @@ import picocli.CommandLine.Model.OptionSpec;
 final class Shell {
   /** They need the directory of a store that is not open, or the process for themselves. */
   private static final Set<String> LEFT_OUT =
-      Set.of("demo", "repair", "serve", "shell", CrashWriterCommand.NAME);
+      Set.of("cluster", "demo", "repair", "serve", "shell", CrashWriterCommand.NAME);
 
   private static final Set<String> EXIT = Set.of("exit", "quit");
 

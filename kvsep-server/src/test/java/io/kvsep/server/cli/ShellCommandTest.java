@@ -118,7 +118,7 @@ final class ShellCommandTest {
   void commandsThatNeedTheirOwnProcessAreLeftOut() {
     String help = shell("help\n").succeeds().text();
     assertTrue(help.contains("scan"), help);
-    for (String command : List.of("demo", "repair", "serve", "shell", "demo-writer")) {
+    for (String command : List.of("cluster", "demo", "repair", "serve", "shell", "demo-writer")) {
       assertTrue(shell(command + "\n").failsWith(2).startsWith("no such command: "), command);
     }
   }
