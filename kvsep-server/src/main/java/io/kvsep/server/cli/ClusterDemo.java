@@ -30,7 +30,7 @@ final class ClusterDemo {
   private static final String COLUMNS = "%-4s  %-21s  %-8s  %9s  %9s  %7s  %5s  %-12s";
 
   /** Writes between two events, of all clients. */
-  private static final int WRITES = 400;
+  private static final int WRITES = 200;
 
   private final DemoReport report;
   private final Path directory;
@@ -280,7 +280,7 @@ final class ClusterDemo {
     for (DemoNode node : nodes.values()) {
       contents.put(node.name(), ReplicaContent.read(node.server(), counts));
     }
-    report.step("read all replicas", System.nanoTime() - begin, "");
+    report.step("read all replicas", System.nanoTime() - begin, "each from its own node");
     report.say("");
     report.say(row("node", "address", "role", "applied", "entries", "missing", "wrong", "SHA-256"));
     List<JsonObject> replicas = new ArrayList<>();

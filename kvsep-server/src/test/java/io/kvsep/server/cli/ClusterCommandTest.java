@@ -133,13 +133,16 @@ final class ClusterCommandTest {
   }
 
   @Test
-  void leadershipIsTransferred() {
+  void leadershipIsTransferredToAMember() {
+    server.on("GET /v1/cluster", Answer.ok(STATUS));
     server.on("POST /v1/cluster/leader", Answer.ok("{}"));
 
-    assertEquals("b leads\n", cluster("transfer", "b").succeeds().text());
-    assertEquals(Map.of("node", "b"), JsonText.object(server.asked().get(0).body()));
-    server.on("POST /v1/cluster/leader", Answer.problem(400, "x is no member"));
-    assertFails("status 400: x is no member", "transfer", "x");
+    assertEquals("c leads\n", cluster("transfer", "c").succeeds().text());
+    assertEquals(Map.of("node", "c"), JsonText.object(server.asked().get(1).body()));
+    assertEquals("x is no member", cluster("transfer", "x").failsWith(1));
+    assertEquals(3, server.asked().size());
+    server.on("POST /v1/cluster/leader", Answer.problem(503, "c is behind"));
+    assertFails("status 503: c is behind", "transfer", "c");
   }
 
   @Test
