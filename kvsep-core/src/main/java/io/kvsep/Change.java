@@ -47,6 +47,18 @@ public final class Change {
   }
 
   /**
+   * {@return the same change with another number} For stores that number the changes of an inner
+   * store anew, such as replicated ones. Shares the arrays.
+   *
+   * @param newSequence what {@link #sequence} returns
+   * @param newEndsCommit what {@link #endsCommit} returns
+   */
+  public Change numbered(long newSequence, boolean newEndsCommit) {
+    return new Change(
+        newSequence, kind, keyspaceId, keyspace, key, value, expiresAtMillis, newEndsCommit);
+  }
+
+  /**
    * {@return position in the order of all changes} Sequence numbers ascend, with gaps. Pass it to
    * {@link KvStore#changes} to continue after this change; that position may be in the middle of a
    * commit.

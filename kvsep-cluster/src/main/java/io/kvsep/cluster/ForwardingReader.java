@@ -21,8 +21,13 @@ abstract class ForwardingReader implements KvReader {
   /** Runs {@code read} on the reader of the moment, perhaps more than once. */
   abstract <R extends @Nullable Object> R with(Function<KvReader, R> read);
 
+  /** The time by which entries have expired. */
+  long readMillis() {
+    return GroupClock.WALL;
+  }
+
   private <R extends @Nullable Object> R ask(Function<KvReader, R> read) {
-    return this.<R>with(reader -> GroupClock.<R>asReader(() -> read.apply(reader)));
+    return this.<R>with(reader -> GroupClock.<R>at(readMillis(), () -> read.apply(reader)));
   }
 
   /** Called before each read of a key. */
@@ -103,7 +108,7 @@ abstract class ForwardingReader implements KvReader {
   @Override
   public KvCursor cursor(ScanOptions options) {
     Objects.requireNonNull(options, "options");
-    return new ReaderCursor(ask(reader -> reader.cursor(options)));
+    return new ReaderCursor(ask(reader -> reader.cursor(options)), readMillis());
   }
 
   @Override

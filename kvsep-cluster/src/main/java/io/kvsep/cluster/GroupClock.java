@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * they drop must not be needed by an entry that is applied again. Thread safe.
  */
 final class GroupClock extends Clock {
-  /** Stands for the wall clock. */
-  private static final Long WALL = Long.MIN_VALUE;
+  /** Stands for the time of the wall clock, in which readers live. */
+  static final long WALL = Long.MIN_VALUE;
 
   /** What the current thread sees instead of the group's time. */
   private static final ThreadLocal<@Nullable Long> SEEN = new ThreadLocal<>();
@@ -55,19 +55,10 @@ final class GroupClock extends Clock {
     return Math.max(wall.millis(), groupMillis);
   }
 
-  /** Runs a read of a user. */
-  static <R extends @Nullable Object> R asReader(Supplier<R> read) {
-    return seeing(WALL, read);
-  }
-
-  /** Runs {@code work} at a time that stands still. */
+  /** Runs {@code work} at a time that stands still, or at {@link #WALL}. */
   static <R extends @Nullable Object> R at(long millis, Supplier<R> work) {
-    return seeing(millis, work);
-  }
-
-  private static <R extends @Nullable Object> R seeing(Long time, Supplier<R> work) {
     Long outer = SEEN.get();
-    SEEN.set(time);
+    SEEN.set(millis);
     try {
       return work.get();
     } finally {
@@ -85,7 +76,7 @@ final class GroupClock extends Clock {
     if (seen == null) {
       return durableMillis;
     }
-    return seen.equals(WALL) ? wallMillis() : seen;
+    return seen == WALL ? wallMillis() : seen;
   }
 
   @Override

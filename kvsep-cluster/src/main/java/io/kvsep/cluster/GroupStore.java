@@ -1,5 +1,6 @@
 package io.kvsep.cluster;
 
+import io.kvsep.Change;
 import io.kvsep.Keyspace;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
@@ -22,10 +23,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store of a replica. Entries are applied to a {@link WriteBuffer}, and one commit takes the
- * writes of many with the record of the last. The result depends on the entries alone, not on how
- * they are grouped, when they are applied or how often after a crash: conditions are evaluated at
- * the time of the entry, and the record says which entries the store has.
+ * The store of a replica. Entries are applied to a {@link WriteBuffer}, which the next ones read,
+ * and to a batch, which has every write in order and behind those of each entry the record of that
+ * entry. One commit takes the batch of many entries. So the log of the store tells the changes of
+ * each entry, for {@link ReplicatedFeed}, however the entries were grouped. The result depends on
+ * the entries alone, not on how they are grouped, when they are applied or how often after a crash:
+ * conditions are evaluated at the time of the entry, and the record says which entries the store
+ * has.
  *
  * <p>{@link #apply}, {@link #commit} and {@link #checkpoint} are for one thread; the others are
  * thread safe. After an exception of theirs the store must be closed and opened again.
@@ -41,6 +45,8 @@ final class GroupStore implements AutoCloseable {
   private final Keyspace system;
   private final Map<String, Keyspace> keyspaces = new ConcurrentHashMap<>();
   private final WriteBuffer buffer;
+  private final WriteBatch batch = new WriteBatch();
+  private final EntryPlaces places = new EntryPlaces();
 
   /** Held while the store changes, so that two views of one state can be opened. */
   private final ReentrantLock changes = new ReentrantLock();
@@ -50,6 +56,18 @@ final class GroupStore implements AutoCloseable {
 
   /** With those in the buffer. */
   private Applied applied;
+
+  /** The last record in the batch. */
+  private Applied recorded;
+
+  /** The last entry that changed something and is committed, or is about to be. */
+  private volatile long changing;
+
+  /** The last committed entry that changed something. */
+  private volatile long changed;
+
+  /** No entry that changed something is after it and durable. */
+  private volatile long durable;
 
   /**
    * @param store opened with {@code clock} and without syncs; closed with this
@@ -61,8 +79,12 @@ final class GroupStore implements AutoCloseable {
     byte[] record = store.in(system).get(APPLIED);
     committed = record == null ? Applied.NOTHING : Applied.decode(record);
     applied = committed;
+    recorded = committed;
     // After a crash of the process alone, the last commits may be in the page cache only.
     store.sync();
+    changing = committed.index();
+    changed = committed.index();
+    durable = committed.index();
     clock.reset(committed.timeMillis());
     for (String name : store.keyspaces()) {
       if (!name.equals(SYSTEM)) {
@@ -117,9 +139,36 @@ final class GroupStore implements AutoCloseable {
     return keyspace;
   }
 
-  /** Bytes of the writes that are not committed yet. */
-  long bufferedBytes() {
-    return buffer.bytes();
+  /** Where entries are in the log of the store. */
+  EntryPlaces places() {
+    return places;
+  }
+
+  /**
+   * Whether a change of the store is the record of an entry, which is not a change of the group.
+   */
+  static boolean isRecord(Change change) {
+    return SYSTEM.equals(change.keyspace());
+  }
+
+  /** No entry after this one changed anything; after a start, or what is known of that. */
+  long lastChange() {
+    return changing;
+  }
+
+  /**
+   * Makes the changes of all committed entries durable.
+   *
+   * @return whether there were any that were not
+   */
+  boolean syncChanges() {
+    long now = changed;
+    if (durable >= now) {
+      return false;
+    }
+    store.sync();
+    durable = now;
+    return true;
   }
 
   /**
@@ -137,10 +186,15 @@ final class GroupStore implements AutoCloseable {
         clock.groupMillis(),
         () -> {
           List<Answer> answers = new ArrayList<>();
+          boolean changes = false;
           for (Request request : entry.requests()) {
             answers.add(request.isAlone() ? changeKeyspaces(request) : apply(request));
+            changes |= request.isAlone() || !request.writes.isEmpty();
           }
           applied = new Applied(term, index, clock.groupMillis());
+          if (changes) {
+            record();
+          }
           return answers;
         });
   }
@@ -157,19 +211,30 @@ final class GroupStore implements AutoCloseable {
     if (applied.equals(committed)) {
       return;
     }
-    Applied now = applied;
+    if (batch.count() > 0) {
+      changing = recorded.index();
+    }
+    if (!recorded.equals(applied)) {
+      record();
+    }
+    long sequence;
     changes.lock();
     try {
-      GroupClock.at(
-          clock.groupMillis(),
-          () -> {
-            buffer.commit(new WriteBatch().in(system).put(APPLIED, now.encode()));
-            return null;
-          });
+      sequence = GroupClock.<Long>at(clock.groupMillis(), () -> store.writeVersioned(batch));
+      buffer.discard();
     } finally {
       changes.unlock();
     }
-    committed = now;
+    batch.clear();
+    committed = applied;
+    places.add(applied.index(), sequence);
+    changed = changing;
+  }
+
+  /** Ends the changes of an entry. */
+  private void record() {
+    batch.in(system).put(APPLIED, applied.encode());
+    recorded = applied;
   }
 
   /** Copies the committed state into a new directory, durable on return. */
@@ -178,15 +243,52 @@ final class GroupStore implements AutoCloseable {
     clock.synced(committed.timeMillis());
   }
 
+  /** A state that does not change, and the keyspaces that had the names then. */
+  record State(GroupStore origin, Snapshot snapshot, Map<String, Keyspace> keyspaces) {
+    /** Null is the store's own keyspace. */
+    KvReader reader(@Nullable String name) {
+      return name == null ? snapshot : snapshot.in(required(name));
+    }
+
+    Keyspace required(String name) {
+      Keyspace then = keyspaces.get(name);
+      return then == null ? origin.required(name) : then;
+    }
+
+    /** The number of its last change, as {@link ReplicatedFeed} has it. */
+    long sequence() {
+      byte[] record = snapshot.in(origin.system).get(APPLIED);
+      return record == null ? 0 : ReplicatedFeed.after(recordedIndex(record));
+    }
+  }
+
+  State snapshot() {
+    changes.lock();
+    try {
+      return new State(this, store.snapshot(), Map.copyOf(keyspaces));
+    } finally {
+      changes.unlock();
+    }
+  }
+
   /** Two views of one state: one that sees its own writes, one that does not. */
-  record Views(Transaction transaction, Snapshot snapshot, long timeMillis) {}
+  record Views(Transaction transaction, State state, long timeMillis) {}
 
   Views begin() {
     changes.lock();
     try {
-      return new Views(store.begin(), store.snapshot(), clock.wallMillis());
+      return new Views(store.begin(), snapshot(), clock.wallMillis());
     } finally {
       changes.unlock();
+    }
+  }
+
+  /** The entry of a record that this version has written or could read before. */
+  static long recordedIndex(byte[] record) {
+    try {
+      return Applied.decode(record).index();
+    } catch (MalformedEntryException e) {
+      throw new IllegalStateException("a record of a later version", e);
     }
   }
 
@@ -221,19 +323,36 @@ final class GroupStore implements AutoCloseable {
     }
     Answer answer = Answer.OK;
     for (Request.Write write : request.writes) {
-      KvView view = view(write.keyspace());
+      String keyspace = write.keyspace();
       byte[] key = write.key();
+      byte[] value = write.value();
       switch (write.kind()) {
-        case Request.PUT -> view.put(key, write.value());
-        case Request.PUT_FOR -> view.putUntil(key, write.value(), after(write.number()));
-        case Request.PUT_UNTIL -> view.putUntil(key, write.value(), write.number());
-        case Request.DELETE -> view.delete(key);
-        case Request.DELETE_RANGE -> view.deleteRange(key, write.value());
-        case Request.INCREMENT -> answer = increment(view, key, write.number());
+        case Request.PUT -> put(keyspace, key, value);
+        case Request.PUT_FOR -> putUntil(keyspace, key, value, after(write.number()));
+        case Request.PUT_UNTIL -> putUntil(keyspace, key, value, write.number());
+        case Request.DELETE -> {
+          view(keyspace).delete(key);
+          batch(keyspace).delete(key);
+        }
+        case Request.DELETE_RANGE -> {
+          view(keyspace).deleteRange(key, value);
+          batch(keyspace).deleteRange(key, value);
+        }
+        case Request.INCREMENT -> answer = increment(keyspace, key, write.number());
         default -> throw new IllegalStateException("write of kind " + write.kind());
       }
     }
     return answer;
+  }
+
+  private void put(@Nullable String keyspace, byte[] key, byte[] value) {
+    view(keyspace).put(key, value);
+    batch(keyspace).put(key, value);
+  }
+
+  private void putUntil(@Nullable String keyspace, byte[] key, byte[] value, long millis) {
+    view(keyspace).putUntil(key, value, millis);
+    batch(keyspace).putUntil(key, value, millis);
   }
 
   private long after(long timeToLiveMillis) {
@@ -242,8 +361,8 @@ final class GroupStore implements AutoCloseable {
     return expiry < now ? Long.MAX_VALUE - 1 : Math.max(1, expiry);
   }
 
-  private static Answer increment(KvView view, byte[] key, long delta) {
-    byte[] value = view.get(key);
+  private Answer increment(@Nullable String keyspace, byte[] key, long delta) {
+    byte[] value = view(keyspace).get(key);
     if (value != null && value.length != Long.BYTES) {
       return Answer.of(Answer.Status.NO_COUNTER, "");
     }
@@ -252,7 +371,7 @@ final class GroupStore implements AutoCloseable {
     if (((before ^ after) & (delta ^ after)) < 0) {
       return Answer.of(Answer.Status.OVERFLOW, "");
     }
-    view.put(key, ByteBuffer.allocate(Long.BYTES).putLong(after).array());
+    put(keyspace, key, ByteBuffer.allocate(Long.BYTES).putLong(after).array());
     return new Answer(Answer.Status.OK, after, "");
   }
 
@@ -276,7 +395,11 @@ final class GroupStore implements AutoCloseable {
   }
 
   private KvView view(@Nullable String keyspace) {
-    return keyspace == null ? buffer : buffer.in(Objects.requireNonNull(keyspaces.get(keyspace)));
+    return keyspace == null ? buffer : buffer.in(required(keyspace));
+  }
+
+  private WriteBatch batch(@Nullable String keyspace) {
+    return keyspace == null ? batch.inDefault() : batch.in(required(keyspace));
   }
 
   /**

@@ -4,32 +4,37 @@ import io.kvsep.KvCursor;
 import java.nio.ByteBuffer;
 import java.util.OptionalLong;
 
-/** A cursor of a user, which sees entries expire by the wall clock. */
+/** A cursor of a user, which sees entries expire by the wall clock or as of one time. */
 class ReaderCursor implements KvCursor {
   private final KvCursor cursor;
+  private final long readMillis;
 
-  ReaderCursor(KvCursor cursor) {
+  /**
+   * @param readMillis as for {@link GroupClock#at}
+   */
+  ReaderCursor(KvCursor cursor, long readMillis) {
     this.cursor = cursor;
+    this.readMillis = readMillis;
   }
 
   @Override
   public boolean next() {
-    return GroupClock.<Boolean>asReader(cursor::next);
+    return GroupClock.<Boolean>at(readMillis, cursor::next);
   }
 
   @Override
   public boolean previous() {
-    return GroupClock.<Boolean>asReader(cursor::previous);
+    return GroupClock.<Boolean>at(readMillis, cursor::previous);
   }
 
   @Override
   public boolean seek(byte[] key) {
-    return GroupClock.<Boolean>asReader(() -> cursor.seek(key));
+    return GroupClock.<Boolean>at(readMillis, () -> cursor.seek(key));
   }
 
   @Override
   public boolean seekFloor(byte[] key) {
-    return GroupClock.<Boolean>asReader(() -> cursor.seekFloor(key));
+    return GroupClock.<Boolean>at(readMillis, () -> cursor.seekFloor(key));
   }
 
   @Override

@@ -43,6 +43,7 @@ final class Recorder {
 
   private final ReplicatedStore replicated;
   private final boolean tracksReads;
+  private final long readMillis;
   private final Set<Key> read = new LinkedHashSet<>();
   private final List<TrackingCursor> cursors = new ArrayList<>();
   private final Set<Key> written = new HashSet<>();
@@ -52,10 +53,12 @@ final class Recorder {
 
   /**
    * @param tracksReads false for a write buffer
+   * @param readMillis the time of all reads, as for {@link GroupClock#at}
    */
-  Recorder(ReplicatedStore replicated, boolean tracksReads) {
+  Recorder(ReplicatedStore replicated, boolean tracksReads, long readMillis) {
     this.replicated = replicated;
     this.tracksReads = tracksReads;
+    this.readMillis = readMillis;
     request = replicated.newRequest();
   }
 
@@ -86,6 +89,10 @@ final class Recorder {
 
   boolean tracksReads() {
     return tracksReads;
+  }
+
+  long readMillis() {
+    return readMillis;
   }
 
   void puts(@Nullable String keyspace, byte[] key, byte[] value) {

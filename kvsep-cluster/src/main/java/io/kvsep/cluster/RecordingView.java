@@ -32,6 +32,11 @@ class RecordingView extends ForwardingReader implements KvView {
   }
 
   @Override
+  long readMillis() {
+    return recorder.readMillis();
+  }
+
+  @Override
   void reading(byte[] key) {
     super.reading(key);
     recorder.reads(keyspace, key);
@@ -42,8 +47,8 @@ class RecordingView extends ForwardingReader implements KvView {
     if (!recorder.tracksReads()) {
       return super.cursor(options);
     }
-    KvCursor cursor = GroupClock.<KvCursor>asReader(() -> local.cursor(options));
-    TrackingCursor tracking = new TrackingCursor(cursor, keyspace, options);
+    KvCursor cursor = GroupClock.<KvCursor>at(readMillis(), () -> local.cursor(options));
+    TrackingCursor tracking = new TrackingCursor(cursor, readMillis(), keyspace, options);
     recorder.scans(tracking);
     return tracking;
   }

@@ -16,7 +16,7 @@ final class ReplicatedBuffer extends RecordingView implements WriteBuffer {
   }
 
   private ReplicatedBuffer(ReplicatedStore replicated, GroupStore store, WriteBuffer local) {
-    super(new Recorder(replicated, /* tracksReads= */ false), null, local);
+    super(new Recorder(replicated, /* tracksReads= */ false, GroupClock.WALL), null, local);
     this.replicated = replicated;
     this.store = store;
     this.local = local;

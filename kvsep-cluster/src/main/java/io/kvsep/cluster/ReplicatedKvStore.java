@@ -60,7 +60,8 @@ final class ReplicatedKvStore extends ReplicatedView implements KvStore {
   @Override
   public long writeVersioned(WriteBatch batch) {
     throw new UnsupportedOperationException(
-        "replicas have no common versions of batches, see ReplicatedStore.write");
+        "a replicated store has no versions of batches: call write of ReplicatedStore, which"
+            + " returns the index of the log");
   }
 
   /** The log is synced by a majority, whatever {@code durability} says. */
@@ -73,7 +74,7 @@ final class ReplicatedKvStore extends ReplicatedView implements KvStore {
   @Override
   public Snapshot snapshot() {
     return replicated.<Snapshot>read(
-        consistency, store -> new ReplicatedSnapshot(store, store.store().snapshot()));
+        consistency, store -> new ReplicatedSnapshot(store.snapshot()));
   }
 
   @Override
@@ -192,7 +193,7 @@ final class ReplicatedKvStore extends ReplicatedView implements KvStore {
   @Override
   public long restore(InputStream input) {
     throw new UnsupportedOperationException(
-        "a replicated store cannot be restored into: write batches");
+        "a backup cannot be restored into a replicated store: write its content in batches");
   }
 
   @Override
@@ -200,10 +201,11 @@ final class ReplicatedKvStore extends ReplicatedView implements KvStore {
     return bulkLoad(entries);
   }
 
+  /** With numbers of the group; reads the log of the local store. */
   @Override
   public ChangeFeed changes(long afterSequence) {
-    throw new UnsupportedOperationException(
-        "a replicated store has no change feed: sequence numbers differ between its nodes");
+    replicated.current(consistency);
+    return new ReplicatedFeed(replicated.machine()::live, afterSequence);
   }
 
   @Override
@@ -232,24 +234,20 @@ final class ReplicatedKvStore extends ReplicatedView implements KvStore {
 
   /** A snapshot of the local store. */
   private static final class ReplicatedSnapshot extends ForwardingReader implements Snapshot {
-    private final GroupStore store;
-    private final Snapshot snapshot;
+    private final GroupStore.State state;
 
-    ReplicatedSnapshot(GroupStore store, Snapshot snapshot) {
-      this.store = store;
-      this.snapshot = snapshot;
+    ReplicatedSnapshot(GroupStore.State state) {
+      this.state = state;
     }
 
     @Override
     <R extends @Nullable Object> R with(Function<KvReader, R> read) {
-      return read.apply(snapshot);
+      return read.apply(state.snapshot());
     }
 
     @Override
     public KvReader in(Keyspace keyspace) {
-      Keyspace current = store.keyspace(keyspace.name());
-      // A dropped one is still in the snapshot.
-      KvReader view = snapshot.in(current == null ? keyspace : current);
+      KvReader view = state.reader(keyspace.name());
       return new ForwardingReader() {
         @Override
         <R extends @Nullable Object> R with(Function<KvReader, R> read) {
@@ -260,12 +258,12 @@ final class ReplicatedKvStore extends ReplicatedView implements KvStore {
 
     @Override
     public long sequence() {
-      return snapshot.sequence();
+      return state.sequence();
     }
 
     @Override
     public void close() {
-      snapshot.close();
+      state.snapshot().close();
     }
   }
 }

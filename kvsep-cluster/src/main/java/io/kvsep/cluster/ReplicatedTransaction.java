@@ -1,15 +1,11 @@
 package io.kvsep.cluster;
 
 import io.kvsep.Keyspace;
-import io.kvsep.KvReader;
 import io.kvsep.KvView;
-import io.kvsep.Snapshot;
 import io.kvsep.Transaction;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -37,26 +33,25 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
   }
 
   private final ReplicatedStore replicated;
-  private final GroupStore store;
   private final GroupStore.Views views;
-
-  /** What is read and what is compared must be one keyspace, though another takes its name. */
-  private final Map<String, Keyspace> keyspaces = new HashMap<>();
 
   private volatile State state = State.OPEN;
   private boolean conflicted;
 
-  private ReplicatedTransaction(
-      ReplicatedStore replicated, GroupStore store, GroupStore.Views views) {
-    super(new Recorder(replicated, /* tracksReads= */ true), null, views.transaction());
+  private ReplicatedTransaction(ReplicatedStore replicated, GroupStore.Views views) {
+    // All reads are of one time: an entry that expires between two of them would be compared as
+    // it was for the first alone.
+    super(
+        new Recorder(replicated, /* tracksReads= */ true, views.timeMillis()),
+        null,
+        views.transaction());
     this.replicated = replicated;
-    this.store = store;
     this.views = views;
   }
 
   static ReplicatedTransaction begin(ReplicatedStore replicated, Consistency consistency) {
     return replicated.<ReplicatedTransaction>read(
-        consistency, store -> new ReplicatedTransaction(replicated, store, store.begin()));
+        consistency, store -> new ReplicatedTransaction(replicated, store.begin()));
   }
 
   /** Repeats {@code work} after conflicts. */
@@ -93,7 +88,8 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
   KvView view(@Nullable String keyspace) {
     return keyspace == null
         ? this
-        : new RecordingView(recorder, keyspace, views.transaction().in(keyspace(keyspace)));
+        : new RecordingView(
+            recorder, keyspace, views.transaction().in(views.state().required(keyspace)));
   }
 
   @Override
@@ -145,7 +141,7 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
     try {
       views.transaction().close();
     } finally {
-      views.snapshot().close();
+      views.state().snapshot().close();
     }
   }
 
@@ -161,7 +157,7 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
         views.timeMillis(),
         () -> {
           for (Recorder.Key key : recorder.keysRead()) {
-            byte[] hash = Conditions.entry(snapshot(key.keyspace()), key.bytes());
+            byte[] hash = Conditions.entry(views.state().reader(key.keyspace()), key.bytes());
             if (hash == null) {
               recorder.request().absent(key.keyspace(), key.bytes());
             } else {
@@ -171,7 +167,10 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
           for (Recorder.Range range : recorder.rangesRead()) {
             ContentHash.Range content =
                 Conditions.range(
-                    snapshot(range.keyspace()), range.from(), range.to(), RANGE_ENTRIES_MAX);
+                    views.state().reader(range.keyspace()),
+                    range.from(),
+                    range.to(),
+                    RANGE_ENTRIES_MAX);
             if (content.count() > RANGE_ENTRIES_MAX) {
               throw new LimitExceededException(
                   "the transaction scanned more than " + RANGE_ENTRIES_MAX + " entries");
@@ -180,14 +179,5 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
           }
           return null;
         });
-  }
-
-  private KvReader snapshot(@Nullable String keyspace) {
-    Snapshot snapshot = views.snapshot();
-    return keyspace == null ? snapshot : snapshot.in(keyspace(keyspace));
-  }
-
-  private Keyspace keyspace(String name) {
-    return keyspaces.computeIfAbsent(name, store::required);
   }
 }

@@ -110,7 +110,7 @@ class ReplicatedView extends ForwardingReader implements KeyspaceView {
 
   @Override
   public long bulkLoad(Iterator<? extends Map.Entry<byte[], byte[]>> entries) {
-    throw new UnsupportedOperationException("a replicated store has no bulk load, write batches");
+    throw new UnsupportedOperationException("a replicated store has no bulk load: write batches");
   }
 
   private KvView in(ReplicatedTransaction transaction) {

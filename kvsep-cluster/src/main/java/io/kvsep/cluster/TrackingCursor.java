@@ -24,8 +24,8 @@ final class TrackingCursor extends ReaderCursor {
   /** Place in the iteration that the limit counts, or before it. */
   private long steps;
 
-  TrackingCursor(KvCursor cursor, @Nullable String keyspace, ScanOptions options) {
-    super(cursor);
+  TrackingCursor(KvCursor cursor, long readMillis, @Nullable String keyspace, ScanOptions options) {
+    super(cursor, readMillis);
     this.keyspace = keyspace;
     this.options = options;
   }

@@ -9,10 +9,14 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.Durability;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
-import io.kvsep.WriteBuffer;
+import io.kvsep.StoresOnStorage;
+import io.kvsep.error.KvException;
+import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.ManualClock;
+import io.kvsep.testing.Seeds;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
@@ -21,10 +25,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.proto.RaftProtos.StateMachineLogEntryProto;
@@ -143,6 +149,105 @@ final class GroupStateMachineTest {
     }
   }
 
+  /** Ratis has the whole log, and gives it to the machine again. */
+  @Test
+  void powerFailureOfTheStoreIsMadeUpByTheLog() {
+    Seeds.some(
+        GroupStateMachineTest.class,
+        100,
+        2,
+        random -> {
+          List<byte[]> log = History.draw(random, 40);
+          TestHost host = new TestHost();
+          host.mayCommit.countDown();
+          Map<String, String> expected;
+          try (GroupStateMachine machine = start(host)) {
+            applyAll(machine, log);
+            expected = machine.live().digests();
+          }
+          GroupStorage.delete(directory.resolve("store"));
+          CrashableStorage storage = new CrashableStorage();
+          host.storage = storage;
+          GroupStateMachine lost = start(host);
+          applyAll(lost, log.subList(0, random.nextInt(log.size())));
+          host.storage = random.nextBoolean() ? storage.crash(random) : storage.crashSyncedOnly();
+          closeAfterCrash(lost);
+          try (GroupStateMachine machine = start(host)) {
+            applyAll(machine, log);
+            assertEquals(expected, machine.live().digests());
+          }
+        });
+  }
+
+  @Test
+  void fullDiskStopsTheNodeAndLosesNothing() throws Exception {
+    TestHost host = new TestHost();
+    host.mayCommit.countDown();
+    CrashableStorage storage = new CrashableStorage();
+    host.storage = storage;
+    GroupStateMachine full = start(host);
+    int applied = 0;
+    String value =
+        new Random(1)
+            .ints(100_000, 0, 64)
+            .mapToObj(i -> Character.toString(' ' + i))
+            .collect(Collectors.joining());
+    storage.capacityBytes(storage.usedBytes() + 1_000_000);
+    while (!host.failed.isDone()) {
+      assertTrue(applied < 100, "a node on a full disk goes on");
+      CompletableFuture<Message> done =
+          full.applyTransaction(put(full, applied, "k" + applied, value));
+      CompletableFuture.anyOf(done, host.failed).join();
+      applied += done.isDone() ? 1 : 0;
+    }
+    host.storage = storage.crashKeepingAll();
+    host.storage.capacityBytes(Long.MAX_VALUE);
+    closeAfterCrash(full);
+    try (GroupStateMachine machine = start(host)) {
+      for (int i = 0; i <= applied; i++) {
+        machine.applyTransaction(put(machine, i, "k" + i, value)).join();
+      }
+      for (int i = 0; i <= applied; i++) {
+        assertTrue(machine.live().store().contains(bytes("k" + i)), "k" + i);
+      }
+    }
+  }
+
+  /** It does not start; without the damaged store it takes the snapshot. */
+  @Test
+  void damagedStoreIsBuiltAgainFromTheSnapshot() throws Exception {
+    TestHost host = new TestHost();
+    host.mayCommit.countDown();
+    try (GroupStateMachine machine = start(host)) {
+      machine.applyTransaction(put(machine, 0, "k", "v")).join();
+      assertEquals(0, machine.takeSnapshot());
+    }
+    Path store = directory.resolve("store");
+    Files.writeString(store.resolve("CURRENT"), "damaged");
+    assertThrows(KvException.class, () -> start(host));
+    GroupStorage.delete(store);
+    try (GroupStateMachine machine = start(host)) {
+      assertEquals(0, machine.getLastAppliedTermIndex().getIndex());
+      assertArrayEquals(bytes("v"), machine.live().store().get(bytes("k")));
+    }
+  }
+
+  private static void applyAll(GroupStateMachine machine, List<byte[]> log) {
+    CompletableFuture<Message> last = CompletableFuture.completedFuture(Message.EMPTY);
+    for (int i = 0; i < log.size(); i++) {
+      last = machine.applyTransaction(transaction(machine, i, log.get(i)));
+    }
+    last.join();
+  }
+
+  private static void closeAfterCrash(GroupStateMachine machine) throws IOException {
+    try {
+      machine.close();
+    } catch (KvException e) {
+      // Its storage is gone.
+    }
+  }
+
   private static List<String> names(Path snapshot) throws IOException {
     try (var files = Files.walk(snapshot)) {
       return files.map(snapshot::relativize).map(Path::toString).sorted().toList();
@@ -169,7 +274,11 @@ final class GroupStateMachineTest {
       GroupStateMachine machine, long index, String key, String value) {
     RequestWriter request = new RequestWriter(1 << 20);
     request.put(null, bytes(key), bytes(value));
-    byte[] entry = History.entry(1, List.of(request.toBytes()));
+    return transaction(machine, index, History.entry(1, List.of(request.toBytes())));
+  }
+
+  private static TransactionContext transaction(
+      GroupStateMachine machine, long index, byte[] entry) {
     LogEntryProto proto =
         LogEntryProto.newBuilder()
             .setTerm(1)
@@ -196,6 +305,9 @@ final class GroupStateMachineTest {
     final CompletableFuture<Throwable> failed = new CompletableFuture<>();
     volatile boolean fails;
 
+    /** Instead of the directory of the live store. */
+    volatile @Nullable CrashableStorage storage;
+
     @Override
     public GroupClock newClock() {
       return new GroupClock(new ManualClock(1));
@@ -203,22 +315,33 @@ final class GroupStateMachineTest {
 
     @Override
     public KvStore open(Path store, GroupClock clock) {
+      KvOptions options =
+          KvOptions.builder()
+              .memoryBudgetBytes(16 << 20)
+              .durability(Durability.none())
+              .clock(clock)
+              .build();
+      CrashableStorage instead = storage;
       KvStore real =
-          KvStore.open(store, KvOptions.builder().memoryBudgetBytes(16 << 20).clock(clock).build());
-      return proxy(
-          KvStore.class,
-          real,
-          (name, result) ->
-              name.equals("buffer")
-                  ? proxy(
-                      WriteBuffer.class,
-                      (WriteBuffer) Objects.requireNonNull(result),
-                      this::beforeCommit)
-                  : result);
-    }
-
-    private @Nullable Object beforeCommit(String name, @Nullable Object result) {
-      return result;
+          instead == null ? KvStore.open(store, options) : StoresOnStorage.open(instead, options);
+      return (KvStore)
+          Proxy.newProxyInstance(
+              KvStore.class.getClassLoader(),
+              new Class<?>[] {KvStore.class},
+              (self, method, arguments) -> {
+                if (method.getName().equals("writeVersioned")) {
+                  committing.countDown();
+                  mayCommit.await();
+                  if (fails) {
+                    throw new IllegalStateException("a commit that fails");
+                  }
+                }
+                try {
+                  return method.invoke(real, arguments);
+                } catch (InvocationTargetException e) {
+                  throw e.getCause();
+                }
+              });
     }
 
     @Override
@@ -227,31 +350,6 @@ final class GroupStateMachineTest {
     @Override
     public void failed(Throwable cause) {
       failed.complete(cause);
-    }
-
-    private interface After {
-      @Nullable Object call(String name, @Nullable Object result);
-    }
-
-    private <T> T proxy(Class<T> type, T target, After after) {
-      return type.cast(
-          Proxy.newProxyInstance(
-              type.getClassLoader(),
-              new Class<?>[] {type},
-              (self, method, arguments) -> {
-                if (target instanceof WriteBuffer && method.getName().equals("commit")) {
-                  committing.countDown();
-                  mayCommit.await();
-                  if (fails) {
-                    throw new IllegalStateException("a commit that fails");
-                  }
-                }
-                try {
-                  return after.call(method.getName(), method.invoke(target, arguments));
-                } catch (InvocationTargetException e) {
-                  throw e.getCause();
-                }
-              }));
     }
   }
 

@@ -129,7 +129,7 @@ final class GroupStoreTest {
       apply(store, 0, 100, put);
       clock.advance(1_000);
       assertNull(
-          GroupClock.<byte @Nullable []>asReader(() -> store.store().get(bytes("k"))),
+          GroupClock.<byte @Nullable []>at(GroupClock.WALL, () -> store.store().get(bytes("k"))),
           "readers see the wall clock");
       assertArrayEquals(bytes("v"), store.store().get(bytes("k")), "compaction does not");
       assertEquals(Answer.Status.CONFLICT, apply(store, 1, 149, absent("k")).status());
