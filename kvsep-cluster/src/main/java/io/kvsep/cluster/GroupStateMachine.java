@@ -52,6 +52,9 @@ class GroupStateMachine extends BaseStateMachine {
   /** Entries that wait hold memory; Ratis waits for them from here on. */
   private static final long QUEUE_BYTES_MAX = 16 << 20;
 
+  /** What an entry that waits takes besides its bytes, about. */
+  private static final int QUEUED_BYTES = 512;
+
   private static final int DELETE_SECONDS_MAX = 30;
 
   /** What the machine needs to know of its node. */
@@ -74,7 +77,11 @@ class GroupStateMachine extends BaseStateMachine {
       TermIndex last,
       byte[] entry,
       CompletableFuture<Message> done,
-      @Nullable Consumer<CompletableFuture<Message>> work) {}
+      @Nullable Consumer<CompletableFuture<Message>> work) {
+    long bytes() {
+      return QUEUED_BYTES + (long) entry.length;
+    }
+  }
 
   private final Host host;
   private final GroupStorage storage;
@@ -417,7 +424,7 @@ class GroupStateMachine extends BaseStateMachine {
           throw new IllegalStateException("the replica has stopped", failure);
         }
         queue.add(queued);
-        queuedBytes += queued.entry.length;
+        queuedBytes += queued.bytes();
         lock.notifyAll();
       }
     } finally {
@@ -466,7 +473,7 @@ class GroupStateMachine extends BaseStateMachine {
       do {
         Queued next = queue.remove();
         batch.add(next);
-        bytes += next.entry.length;
+        bytes += next.bytes();
       } while (batch.get(0).work == null
           && bytes < COMMIT_BYTES
           && !queue.isEmpty()

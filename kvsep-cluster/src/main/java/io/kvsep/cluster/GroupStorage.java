@@ -133,7 +133,7 @@ final class GroupStorage implements StateMachineStorage {
         });
   }
 
-  /** Ratis does not sync what it receives, and the log before it is deleted. */
+  /** A file, or all of a directory: Ratis does not sync what it receives, and deletes the log. */
   static void sync(Path directory) throws IOException {
     List<Path> files;
     try (Stream<Path> found = Files.walk(directory)) {

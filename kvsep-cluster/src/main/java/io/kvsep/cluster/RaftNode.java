@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -25,6 +26,7 @@ import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
 import org.apache.ratis.grpc.GrpcTlsConfig;
 import org.apache.ratis.proto.RaftProtos.RaftClientRequestProto.TypeCase;
+import org.apache.ratis.proto.RaftProtos.ServerRpcProto;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.GroupManagementRequest;
 import org.apache.ratis.protocol.RaftClientReply;
@@ -36,6 +38,7 @@ import org.apache.ratis.protocol.SnapshotManagementRequest;
 import org.apache.ratis.retry.RetryPolicies;
 import org.apache.ratis.retry.RetryPolicy;
 import org.apache.ratis.rpc.SupportedRpcType;
+import org.apache.ratis.server.DivisionInfo;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.RaftServerConfigKeys;
 import org.apache.ratis.server.storage.RaftStorage;
@@ -46,6 +49,12 @@ import org.jspecify.annotations.Nullable;
 /** The server of this process in one or more groups. Thread safe. */
 final class RaftNode implements AutoCloseable {
   private static final long MIB = 1 << 20;
+
+  /** While a follower needs the log, it may grow so many times as long before a snapshot. */
+  private static final int LOG_GROWTH_MAX = 16;
+
+  /** A follower that lacks fewer entries is not behind. */
+  private static final int LAG_MIN = 1_000;
 
   private final ClusterOptions options;
   private final RaftProperties properties;
@@ -191,7 +200,7 @@ final class RaftNode implements AutoCloseable {
     return RaftClient.newBuilder()
         .setProperties(properties)
         .setParameters(parameters)
-        .setRaftGroup(RaftGroup.valueOf(group, peers(null)))
+        .setRaftGroup(RaftGroup.valueOf(group, currentPeers(group)))
         .setRetryPolicy(
             untilTimeout(
                 RetryPolicies.retryUpToMaximumCountWithFixedSleep(
@@ -238,6 +247,12 @@ final class RaftNode implements AutoCloseable {
         throw new StorageException("closing node " + options.nodeId(), e);
       }
     }
+  }
+
+  /** The first members may be gone; a node that joins knows no others. */
+  private Collection<RaftPeer> currentPeers(RaftGroupId group) {
+    Collection<RaftPeer> current = division(group).getRaftConf().getCurrentPeers();
+    return current.isEmpty() ? peers(null) : current;
   }
 
   private List<RaftPeer> peers(@Nullable String preferred) {
@@ -347,6 +362,7 @@ final class RaftNode implements AutoCloseable {
       RaftServer started = server;
       if (started == null
           || bytes < options.snapshotLogBytes()
+          || (bytes / LOG_GROWTH_MAX < options.snapshotLogBytes() && isFollowerBehind())
           || !snapshotRequested.compareAndSet(false, true)) {
         return;
       }
@@ -356,6 +372,33 @@ final class RaftNode implements AutoCloseable {
                   SnapshotManagementRequest.newCreate(
                       callers, self(), group, nextCall(), options.requestTimeout().toMillis()))
               .whenComplete((reply, e) -> snapshotRequested.set(false));
+    }
+
+    /**
+     * Whether a follower that answers lacks more entries than a snapshot would leave, such as one
+     * that is receiving a snapshot. After the next one it would have to receive that, and so on.
+     */
+    private boolean isFollowerBehind() {
+      DivisionInfo info;
+      try {
+        info = division(group).getInfo();
+      } catch (ClusterException e) {
+        return false;
+      }
+      long[] next = info.getFollowerNextIndices();
+      if (next == null) {
+        return false;
+      }
+      List<ServerRpcProto> followers =
+          info.getRoleInfoProto().getLeaderInfo().getFollowerInfoList();
+      long left = info.getLastAppliedIndex() - Math.max(LAG_MIN, options.preservedEntries());
+      for (int i = 0; i < Math.min(next.length, followers.size()); i++) {
+        if (next[i] <= left
+            && followers.get(i).getLastRpcElapsedTimeMs() < options.requestTimeout().toMillis()) {
+          return true;
+        }
+      }
+      return false;
     }
 
     /** In a thread of its own, because closing waits for the thread that failed. */

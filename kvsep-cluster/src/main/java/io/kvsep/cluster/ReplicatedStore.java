@@ -21,6 +21,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.LongStream;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.proto.RaftProtos.CommitInfoProto;
@@ -28,7 +29,9 @@ import org.apache.ratis.protocol.RaftClientReply;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.protocol.SetConfigurationRequest;
 import org.apache.ratis.protocol.SnapshotManagementRequest;
+import org.apache.ratis.protocol.exceptions.SetConfigurationException;
 import org.apache.ratis.protocol.exceptions.StateMachineException;
 import org.apache.ratis.server.DivisionInfo;
 import org.jspecify.annotations.Nullable;
@@ -96,15 +99,24 @@ public final class ReplicatedStore implements AutoCloseable {
    */
   public static ReplicatedStore open(ClusterOptions options) {
     RaftGroupId group = RaftNode.groupId(options.group());
-    return new ReplicatedStore(options, new RaftNode(options, group, null), group, true);
+    RaftNode node = new RaftNode(options, group, null);
+    try {
+      return new ReplicatedStore(options, node, group, true);
+    } catch (RuntimeException | Error e) {
+      node.close();
+      throw e;
+    }
   }
 
   /**
    * {@return the group as a store} Writes go through the log; reads are linearizable. Calls that
    * make no sense for a replica throw {@link UnsupportedOperationException}: bulk loads, restores,
-   * change feeds. Maintenance and statistics are those of this node. Versions of entries ({@link
-   * io.kvsep.EntryInfo#version}) are made from the value, because they must be equal on all nodes:
-   * they do not grow, and reading one reads the value. Closing it does nothing; close this node.
+   * versioned batches. Maintenance, statistics and backups are those of this node. Numbers of
+   * snapshots and of changes are the same on all nodes, so a {@link KvStore#changes change feed}
+   * can be continued on another node; polling one syncs the store of this node. Versions of entries
+   * ({@link io.kvsep.EntryInfo#version}) are made from the value, because they must be equal on all
+   * nodes: they do not grow, and reading one reads the value. Closing it does nothing; close this
+   * node.
    */
   public KvStore store() {
     return store(Consistency.LINEARIZABLE);
@@ -286,40 +298,66 @@ public final class ReplicatedStore implements AutoCloseable {
 
   /**
    * Adds a member, which must run with {@link ClusterOptions.Builder#joining}. Returns when it has
-   * caught up. Adding a member again has no effect.
+   * caught up. Adding a member again has no effect. Other changes of members may run.
    *
    * @param nodeId its name
    * @param address its address
+   * @throws IllegalStateException if it is a member with another address, which must be removed
+   *     first
    * @throws ClusterException if the group did not answer in time, or the node did not catch up. The
    *     call may be repeated
    */
   public void add(String nodeId, String address) {
-    Map<String, String> wanted = currentMembers();
-    if (!address.equals(wanted.put(nodeId, address))) {
-      setMembers(wanted);
-    }
+    changeMembers(
+        peers -> {
+          for (RaftPeer peer : peers) {
+            if (isNamed(peer, nodeId)) {
+              if (!peer.getAddress().equals(address)) {
+                throw new IllegalStateException(
+                    nodeId + " is a member with the address " + peer.getAddress());
+              }
+              return false;
+            }
+          }
+          return peers.add(RaftNode.peer(nodeId, address));
+        });
   }
 
   /**
-   * Removes a member. It need not run. Removing it again has no effect.
+   * Removes a member. It need not run. Removing it again has no effect. Other changes of members
+   * may run.
    *
    * @param nodeId its name
    * @throws ClusterException if the group did not answer in time. The call may be repeated
    */
   public void remove(String nodeId) {
-    Map<String, String> wanted = currentMembers();
-    if (wanted.remove(nodeId) != null) {
-      setMembers(wanted);
-    }
+    changeMembers(peers -> peers.removeIf(peer -> isNamed(peer, nodeId)));
   }
 
   /**
-   * Makes another member the leader.
+   * Makes another member the leader. In a {@link ShardedStore} it also becomes the one that leads
+   * the shard when it can.
    *
    * @param nodeId its name
    * @throws ClusterException if it did not become the leader in time
    */
   public void transferLeadership(String nodeId) {
+    // Ratis passes leadership to the highest priority alone.
+    changeMembers(
+        peers -> {
+          if (peers.stream().noneMatch(peer -> isNamed(peer, nodeId))) {
+            return false;
+          }
+          boolean changes = false;
+          for (int i = 0; i < peers.size(); i++) {
+            int priority = isNamed(peers.get(i), nodeId) ? 1 : 0;
+            if (peers.get(i).getPriority() > priority) {
+              changes = true;
+            }
+            peers.set(i, RaftPeer.newBuilder(peers.get(i)).setPriority(priority).build());
+          }
+          return changes;
+        });
     long millis = options.requestTimeout().toMillis();
     admin(client -> client.admin().transferLeadership(RaftPeerId.valueOf(nodeId), millis));
   }
@@ -369,6 +407,11 @@ public final class ReplicatedStore implements AutoCloseable {
     if (ownsNode) {
       node.close();
     }
+  }
+
+  /** The index of the first entry of the log that is still there. */
+  long firstLogIndex() {
+    return node.division(group).getRaftLog().getStartIndex();
   }
 
   ClusterOptions options() {
@@ -438,7 +481,11 @@ public final class ReplicatedStore implements AutoCloseable {
         throw new ClusterException("the leader refused the request", refused, false);
       }
       throw new ClusterException(
-          "the group did not answer within " + options.requestTimeout(), e.getCause(), true);
+          closed
+              ? "the node was closed before the group answered"
+              : "the group did not answer within " + options.requestTimeout(),
+          e.getCause(),
+          true);
     }
     CallScope.wrote(outcome.index());
     Answer answer = outcome.answer();
@@ -469,16 +516,40 @@ public final class ReplicatedStore implements AutoCloseable {
     return node.division(group).getInfo();
   }
 
-  /** As the leader knows them. */
-  private Map<String, String> currentMembers() {
-    barrier.await();
-    return members();
+  private static boolean isNamed(RaftPeer peer, String nodeId) {
+    return peer.getId().equals(RaftPeerId.valueOf(nodeId));
   }
 
-  private void setMembers(Map<String, String> members) {
-    List<RaftPeer> peers = new ArrayList<>();
-    members.forEach((id, address) -> peers.add(RaftNode.peer(id, address)));
-    admin(client -> client.admin().setConfiguration(peers));
+  /**
+   * Repeats the change on what another caller made of the members meanwhile.
+   *
+   * @param change of a copy of the members; false if there is nothing to change
+   */
+  private void changeMembers(Predicate<List<RaftPeer>> change) {
+    long end = System.nanoTime() + options.requestTimeout().toNanos();
+    while (true) {
+      // After it, this node knows the members that the leader knows.
+      barrier.await();
+      List<RaftPeer> current = List.copyOf(node.division(group).getRaftConf().getCurrentPeers());
+      List<RaftPeer> wanted = new ArrayList<>(current);
+      if (!change.test(wanted)) {
+        return;
+      }
+      SetConfigurationRequest.Arguments arguments =
+          SetConfigurationRequest.Arguments.newBuilder()
+              .setMode(SetConfigurationRequest.Mode.COMPARE_AND_SET)
+              .setServersInCurrentConf(current)
+              .setServersInNewConf(wanted)
+              .build();
+      try {
+        admin(client -> client.admin().setConfiguration(arguments));
+        return;
+      } catch (ClusterException e) {
+        if (!(e.getCause() instanceof SetConfigurationException) || System.nanoTime() - end > 0) {
+          throw e;
+        }
+      }
+    }
   }
 
   private interface AdminCall {

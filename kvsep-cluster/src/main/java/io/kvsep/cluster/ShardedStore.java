@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -171,7 +172,11 @@ public final class ShardedStore implements AutoCloseable {
               "the directory has " + found + " shards, not " + shards);
         }
       } else {
-        Files.writeString(file, shards + "\n", StandardCharsets.US_ASCII);
+        // Power may fail: the file is there with its content, or not at all.
+        Path draft = directory.resolve("shards.new");
+        Files.writeString(draft, shards + "\n", StandardCharsets.US_ASCII);
+        GroupStorage.sync(draft);
+        Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
       }
     } catch (IOException e) {
       throw new StorageException("cannot read or write " + file, e);

@@ -7,10 +7,12 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.protocol.Message;
 import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.exceptions.StateMachineException;
 import org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations;
 import org.jspecify.annotations.Nullable;
 
@@ -153,13 +155,14 @@ final class WriteGatherer implements AutoCloseable {
     try {
       byte[] body = LogEntry.body(entry.stream().map(Waiting::request).toList());
       reply = used.async().send(Message.valueOf(UnsafeByteOperations.unsafeWrap(body)));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
+      // Without an answer its callers would wait for ever.
       reply = CompletableFuture.failedFuture(e);
     }
     var unused =
         reply.whenComplete(
             (answered, e) -> {
-              if (e != null) {
+              if (e != null && !isRefusal(e)) {
                 replace(used);
               }
               synchronized (lock) {
@@ -168,6 +171,11 @@ final class WriteGatherer implements AutoCloseable {
               }
               complete(entry, answered, e);
             });
+  }
+
+  /** Says nothing about the client, whose other requests go on. */
+  private static boolean isRefusal(Throwable e) {
+    return (e instanceof CompletionException ? e.getCause() : e) instanceof StateMachineException;
   }
 
   /** Its reply is being handled under its locks, and closing it waits for others that need them. */

@@ -9,6 +9,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.Change;
+import io.kvsep.ChangeFeed;
 import io.kvsep.EntryInfo;
 import io.kvsep.Keyspace;
 import io.kvsep.KeyspaceView;
@@ -24,7 +26,9 @@ import io.kvsep.WriteBuffer;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
+import io.kvsep.testing.ManualClock;
 import io.kvsep.testing.Seeds;
+import java.io.ByteArrayInputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -44,11 +48,16 @@ import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The store of a group of three; each test has a keyspace, and writes and reads on two nodes. */
+/**
+ * The store of a group of three that use TLS; each test has a keyspace, and writes and reads on two
+ * nodes.
+ */
 @Timeout(120)
 final class ReplicatedKvStoreTest {
   @TempDir static Path directory;
 
+  private static final ManualClock clock = new ManualClock(1_000_000);
+  private static ClusterOptions.Tls tls;
   private static TestGroup group;
   private static KvStore one;
   private static KvStore other;
@@ -59,7 +68,8 @@ final class ReplicatedKvStoreTest {
 
   @BeforeAll
   static void start() throws Exception {
-    group = new TestGroup(directory, 3);
+    tls = TestCertificate.create(directory);
+    group = new TestGroup(directory, 3, options -> options.tls(tls).clock(clock));
     one = group.leader().store();
     other = group.follower().store();
   }
@@ -115,13 +125,35 @@ final class ReplicatedKvStoreTest {
   void timesToLiveAreSeenOnAllNodes() {
     view.put(bytes("short"), bytes("v"), Duration.ofMillis(1));
     view.put(bytes("long"), bytes("v"), Duration.ofHours(1));
-    TestGroup.await(() -> otherView.get(bytes("short")) == null);
+    assertArrayEquals(bytes("v"), otherView.get(bytes("short")));
+    clock.advance(1);
+    assertNull(otherView.get(bytes("short")));
     assertTrue(info(otherView, "long").expiresAtMillis().isPresent());
     assertTrue(otherView.expire(bytes("long"), Duration.ofMillis(1)));
-    TestGroup.await(() -> !view.contains(bytes("long")));
+    clock.advance(1);
+    assertFalse(view.contains(bytes("long")));
     assertFalse(view.expire(bytes("long"), Duration.ofHours(1)));
     view.putUntil(bytes("past"), bytes("v"), 5);
     assertNull(view.get(bytes("past")));
+  }
+
+  /** What expires meanwhile is still there: else it would be compared as what was not read. */
+  @Test
+  void readsOfATransactionAreOfTheTimeWhenItBegan() {
+    view.put(bytes("k"), bytes("v"), Duration.ofMillis(50));
+    try (Transaction transaction = one.begin();
+        WriteBuffer buffer = one.buffer()) {
+      clock.advance(100);
+      assertNull(view.get(bytes("k")));
+      assertNull(buffer.in(keyspace).get(bytes("k")));
+      KvView inside = transaction.in(keyspace);
+      assertArrayEquals(bytes("v"), inside.get(bytes("k")));
+      try (KvCursor cursor = inside.cursor()) {
+        assertTrue(cursor.next());
+      }
+      inside.put(bytes("l"), bytes("v"));
+      assertThrows(ConflictException.class, transaction::commit);
+    }
   }
 
   @Test
@@ -306,6 +338,84 @@ final class ReplicatedKvStoreTest {
   }
 
   @Test
+  void snapshotKeepsAKeyspaceWhoseNameIsTaken() {
+    view.put(bytes("k"), bytes("old"));
+    try (Snapshot snapshot = one.snapshot()) {
+      one.dropKeyspace(keyspace);
+      Keyspace again = one.keyspace(keyspace.name());
+      one.in(again).put(bytes("k"), bytes("new"));
+      assertArrayEquals(bytes("old"), snapshot.in(keyspace).get(bytes("k")));
+      assertArrayEquals(bytes("old"), snapshot.in(again).get(bytes("k")));
+    }
+  }
+
+  @Test
+  void changesHaveTheSameNumbersOnAllNodesAndGoOnAfterTheLeaderChanged() {
+    long before = sequence(other);
+    String leader = group.leader().nodeId();
+    List<ChangeFeed> feeds = new ArrayList<>();
+    for (ReplicatedStore node : group.nodes()) {
+      feeds.add(node.store().changes(before));
+    }
+    for (int i = 0; i < 3; i++) {
+      one.write(
+          new WriteBatch()
+              .in(keyspace)
+              .put(bytes("k" + i), bytes("v"), Duration.ofHours(1))
+              .delete(bytes("none")));
+    }
+    List<String> seen = null;
+    List<Change> last = List.of();
+    for (ChangeFeed feed : feeds) {
+      last = read(feed, 6);
+      List<String> texts = last.stream().map(ReplicatedKvStoreTest::text).toList();
+      assertEquals(seen == null ? texts : seen, texts);
+      seen = texts;
+    }
+    assertEquals(keyspace.name(), last.get(0).keyspace());
+    assertTrue(last.get(5).endsCommit());
+
+    group.leader().transferLeadership(group.follower().nodeId());
+    assertNotEquals(leader, group.leader().nodeId());
+    view.put(bytes("after"), bytes("v"));
+    for (ReplicatedStore node : group.nodes()) {
+      try (ChangeFeed feed = node.store().changes(last.get(3).sequence())) {
+        List<Change> rest = read(feed, 3);
+        assertEquals(text(last.get(4)), text(rest.get(0)));
+        assertArrayEquals(bytes("after"), rest.get(2).key());
+        assertTrue(sequence(node.store()) >= rest.get(2).sequence());
+      }
+    }
+    feeds.forEach(ChangeFeed::close);
+  }
+
+  private static long sequence(KvStore store) {
+    try (Snapshot snapshot = store.snapshot()) {
+      return snapshot.sequence();
+    }
+  }
+
+  private static List<Change> read(ChangeFeed feed, int count) {
+    List<Change> changes = new ArrayList<>();
+    while (changes.size() < count) {
+      changes.add(Objects.requireNonNull(feed.poll(Duration.ofMinutes(1))));
+    }
+    return changes;
+  }
+
+  private static String text(Change change) {
+    return change.sequence()
+        + " "
+        + change.kind()
+        + " "
+        + new String(change.key(), UTF_8)
+        + " "
+        + change.expiresAtMillis()
+        + " "
+        + change.endsCommit();
+  }
+
+  @Test
   void versionsAreThoseOfTheContentOnEveryNode() {
     long version = view.putVersioned(bytes("k"), bytes("v"));
     assertEquals(version, info(otherView, "k").version());
@@ -341,9 +451,24 @@ final class ReplicatedKvStoreTest {
     assertArrayEquals(new byte[1_000_000], otherView.get(bytes("k")));
   }
 
+  /** A member that has a certificate of its own alone, or none. */
+  @Test
+  void hostsWithoutATrustedCertificateAreRefused(@TempDir Path stranger) throws Exception {
+    ClusterOptions.Tls own = TestCertificate.create(stranger);
+    for (boolean secure : List.of(true, false)) {
+      try (ReplicatedStore node = group.startStranger("x", stranger, secure ? own : null)) {
+        assertThrows(ClusterException.class, () -> node.store().get(bytes("k")));
+        assertEquals(-1, node.appliedIndex());
+      }
+    }
+  }
+
   @Test
   void callsThatMakeNoSenseSaySo() {
-    assertThrows(UnsupportedOperationException.class, () -> one.changes(0));
+    assertThrows(
+        UnsupportedOperationException.class,
+        () -> one.restore(new ByteArrayInputStream(new byte[0])));
+    assertThrows(UnsupportedOperationException.class, () -> one.writeVersioned(new WriteBatch()));
     assertThrows(
         UnsupportedOperationException.class, () -> view.bulkLoad(Collections.emptyIterator()));
     assertFalse(one.tryWrite(new WriteBatch()));

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -15,9 +16,12 @@ import io.kvsep.WriteBatch;
 import io.kvsep.error.StoreClosedException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -50,10 +54,58 @@ final class ReplicatedStoreTest {
     }
   }
 
-  /** The old leader comes back when the others have no longer the entries that it lacks. */
+  /** Without a majority, and with a minute left. */
+  private static void assertClosingEndsCalls(TestGroup group) throws Exception {
+    while (group.nodes().size() > 1) {
+      group.stop(group.nodes().iterator().next().nodeId());
+    }
+    ReplicatedStore left = group.nodes().iterator().next();
+    List<CompletableFuture<Throwable>> calls = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      byte[] key = bytes("k" + i);
+      calls.add(failure(() -> left.store().put(key, key)));
+      calls.add(failure(() -> left.store().get(key)));
+    }
+    group.stop(left.nodeId());
+    for (CompletableFuture<Throwable> call : calls) {
+      Throwable thrown = call.get(10, TimeUnit.SECONDS);
+      assertInstanceOf(ClusterException.class, thrown);
+    }
+  }
+
+  /** Returns when the call has begun. */
+  private static CompletableFuture<Throwable> failure(Runnable call) throws InterruptedException {
+    CompletableFuture<Throwable> failure = new CompletableFuture<>();
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                call.run();
+                failure.completeExceptionally(new AssertionError("the call returned"));
+              } catch (RuntimeException e) {
+                failure.complete(e);
+              }
+            });
+    thread.start();
+    TestGroup.await(() -> thread.getState() == Thread.State.WAITING || !thread.isAlive());
+    return failure;
+  }
+
+  /**
+   * The old leader comes back when the others have no longer the entries that it lacks: their logs
+   * are so long that they have made snapshots.
+   */
   @Test
   void groupOutlivesItsLeader() throws Exception {
-    try (TestGroup group = new TestGroup(directory, 3, options -> options.preservedEntries(0))) {
+    try (TestGroup group =
+        new TestGroup(
+            directory,
+            3,
+            options ->
+                options
+                    .preservedEntries(0)
+                    .snapshotLogBytes(5_000_000)
+                    .requestTimeout(Duration.ofMinutes(1)))) {
       ReplicatedStore first = group.leader();
       assertEquals(Set.of("a", "b", "c"), first.members().keySet());
       Keyspace before = first.store().keyspace("users");
@@ -83,8 +135,8 @@ final class ReplicatedStoreTest {
       assertTrue(second.term() > term);
       assertArrayEquals(bytes("v"), store.get(bytes("from " + first.nodeId())));
       for (ReplicatedStore node : group.nodes()) {
-        node.store().get(bytes("k1"));
-        assertTrue(node.takeSnapshot() > 0);
+        TestGroup.await(() -> node.machine().getLatestSnapshot() != null);
+        TestGroup.await(() -> node.firstLogIndex() > 0);
       }
       store.put(bytes("after"), bytes("v"));
 
@@ -94,6 +146,7 @@ final class ReplicatedStoreTest {
       assertNotNull(back.machine().getLatestSnapshot());
       assertArrayEquals(bytes("7"), now.in(before).get(bytes("u")), "a keyspace is its name");
       assertSameContent(group);
+      assertClosingEndsCalls(group);
     }
   }
 
@@ -106,6 +159,7 @@ final class ReplicatedStoreTest {
       assertEquals(Role.OUTSIDE, joined.role());
       first.add("b", group.address("b"));
       first.add("b", group.address("b"));
+      assertThrows(IllegalStateException.class, () -> first.add("b", "127.0.0.1:1"));
       assertEquals(Map.of("a", group.address("a"), "b", group.address("b")), first.members());
       assertArrayEquals(bytes("v"), joined.store().get(bytes("k")));
       joined.store().put(bytes("k"), bytes("w"));
@@ -116,6 +170,26 @@ final class ReplicatedStoreTest {
       group.stop("a");
       joined.store().put(bytes("alone"), bytes("v"));
       assertArrayEquals(bytes("w"), joined.store().get(bytes("k")));
+    }
+  }
+
+  /** Neither undoes the other. */
+  @Test
+  @EnabledIfSystemProperty(named = "kvsep.exhaustive", matches = "true")
+  void membersAreAddedAtTheSameTime() throws Exception {
+    try (TestGroup group = new TestGroup(directory, 3)) {
+      List<CompletableFuture<Void>> calls = new ArrayList<>();
+      for (String name : List.of("d", "e")) {
+        group.startJoining(name);
+        ReplicatedStore asked = group.node(name.equals("d") ? "a" : "b");
+        calls.add(CompletableFuture.runAsync(() -> asked.add(name, group.address(name))));
+      }
+      ReplicatedStore third = group.node("c");
+      calls.add(CompletableFuture.runAsync(() -> third.transferLeadership("c")));
+      calls.get(0).join();
+      calls.get(1).join();
+      third.store().get(bytes("k"));
+      assertEquals(Set.of("a", "b", "c", "d", "e"), third.members().keySet());
     }
   }
 

@@ -16,6 +16,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -67,6 +70,65 @@ final class ShardedStoreTest {
         assertNull(store.get(bytes("absent"), Consistency.LINEARIZABLE));
       }
     }
+  }
+
+  /** One shard leaves a node for a new one; the other shard stays where it is. */
+  @Test
+  void leadersAreSpreadAndAReplicaIsMoved() throws Exception {
+    Map<String, String> all = TestGroup.freeAddresses(List.of("a", "b", "c", "d"));
+    Map<String, String> first = new TreeMap<>(all);
+    first.remove("d");
+    Map<String, ShardedStore> nodes = new TreeMap<>();
+    try (KvResources resources = KvResources.builder().memoryBudgetBytes(64 << 20).build()) {
+      try {
+        for (String name : first.keySet()) {
+          nodes.put(name, open(name, first, false, resources));
+        }
+        ShardedStore a = required(nodes, "a");
+        awaitLeader(nodes, 0, "a");
+        awaitLeader(nodes, 1, "b");
+        for (byte[] key : keys()) {
+          a.write(new WriteBatch().put(key, key));
+        }
+        WriteBatch both = new WriteBatch().put(bytes("k0"), bytes("x"));
+        both.put(other(a, "k0"), bytes("x"));
+        assertThrows(IllegalArgumentException.class, () -> a.write(both));
+
+        ShardedStore d = open("d", all, true, resources);
+        nodes.put("d", d);
+        ReplicatedStore moved = required(nodes, "b").shard(0);
+        moved.add("d", Objects.requireNonNull(all.get("d")));
+        moved.remove("a");
+        assertEquals(Set.of("b", "c", "d"), moved.members().keySet());
+        assertEquals(first.keySet(), required(nodes, "b").shard(1).members().keySet());
+        moved.transferLeadership("d");
+        awaitLeader(nodes, 0, "d");
+        moved.transferLeadership("b");
+        awaitLeader(nodes, 0, "b");
+        for (byte[] key : keys()) {
+          if (d.indexOf(key) == 0) {
+            assertArrayEquals(key, d.get(key, Consistency.LINEARIZABLE));
+          }
+        }
+      } finally {
+        TestGroup.closeAll(nodes.values());
+      }
+    }
+  }
+
+  private static void awaitLeader(Map<String, ShardedStore> nodes, int shard, String name) {
+    TestGroup.await(() -> required(nodes, name).shard(shard).role() == Role.LEADER);
+  }
+
+  private static ShardedStore required(Map<String, ShardedStore> nodes, String name) {
+    return Objects.requireNonNull(nodes.get(name));
+  }
+
+  private ShardedStore open(
+      String name, Map<String, String> peers, boolean joining, KvResources resources) {
+    ClusterOptions.Builder options =
+        TestGroup.options(name, peers, directory.resolve(name)).store(store -> {});
+    return ShardedStore.open(options.joining(joining).build(), 2, resources);
   }
 
   private static List<byte[]> keys() {

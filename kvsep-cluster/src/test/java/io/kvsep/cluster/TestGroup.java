@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Nodes of one group in this process, on free ports. */
 final class TestGroup implements AutoCloseable {
@@ -44,7 +45,7 @@ final class TestGroup implements AutoCloseable {
   }
 
   /** Ports that are free now; all are held until the last is found. */
-  private static Map<String, String> freeAddresses(List<String> names) throws IOException {
+  static Map<String, String> freeAddresses(List<String> names) throws IOException {
     Map<String, String> free = new LinkedHashMap<>();
     List<ServerSocket> held = new ArrayList<>();
     try {
@@ -73,14 +74,31 @@ final class TestGroup implements AutoCloseable {
     return start(name, all, true);
   }
 
+  /** Opens a node that is no member, knows all members, and gives up soon. The caller closes it. */
+  ReplicatedStore startStranger(String name, Path root, ClusterOptions.@Nullable Tls tls)
+      throws IOException {
+    Map<String, String> all = new LinkedHashMap<>(addresses);
+    all.putAll(freeAddresses(List.of(name)));
+    Path own = root.resolve(name + (tls == null ? "" : "-tls"));
+    return ReplicatedStore.open(
+        options(name, all, own)
+            .joining(true)
+            .requestTimeout(Duration.ofMillis(500))
+            .tls(tls)
+            .build());
+  }
+
+  /** Short times and small limits. */
+  static ClusterOptions.Builder options(String name, Map<String, String> peers, Path directory) {
+    return ClusterOptions.builder(name, peers, directory)
+        .electionTimeout(Duration.ofMillis(150), Duration.ofMillis(300))
+        .requestTimeout(Duration.ofSeconds(20))
+        .requestBytesMax(1 << 20)
+        .store(store -> store.memoryBudgetBytes(16 << 20));
+  }
+
   private ReplicatedStore start(String name, Map<String, String> peers, boolean joining) {
-    ClusterOptions.Builder builder =
-        ClusterOptions.builder(name, peers, directory.resolve(name))
-            .joining(joining)
-            .electionTimeout(Duration.ofMillis(150), Duration.ofMillis(300))
-            .requestTimeout(Duration.ofSeconds(20))
-            .requestBytesMax(1 << 20)
-            .store(store -> store.memoryBudgetBytes(16 << 20));
+    ClusterOptions.Builder builder = options(name, peers, directory.resolve(name)).joining(joining);
     options.accept(builder);
     ReplicatedStore started = ReplicatedStore.open(builder.build());
     running.put(name, started);
@@ -134,15 +152,28 @@ final class TestGroup implements AutoCloseable {
     }
   }
 
-  /** All at once: a node takes most of a second. */
   @Override
   public void close() {
-    CompletableFuture.allOf(
-            running.values().stream()
-                .map(
-                    node ->
-                        CompletableFuture.runAsync(node::close, task -> new Thread(task).start()))
-                .toArray(CompletableFuture<?>[]::new))
-        .join();
+    closeAll(running.values());
+  }
+
+  /** All at once: a node takes most of a second. */
+  static void closeAll(Collection<? extends AutoCloseable> nodes) {
+    List<CompletableFuture<Void>> closings = new ArrayList<>();
+    for (AutoCloseable node : nodes) {
+      CompletableFuture<Void> closing = new CompletableFuture<>();
+      closings.add(closing);
+      new Thread(
+              () -> {
+                try {
+                  node.close();
+                  closing.complete(null);
+                } catch (Exception e) {
+                  closing.completeExceptionally(e);
+                }
+              })
+          .start();
+    }
+    closings.forEach(CompletableFuture::join);
   }
 }

@@ -2,6 +2,7 @@ package io.kvsep.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
@@ -11,9 +12,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.client.api.AsyncApi;
 import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.exceptions.StateMachineException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -24,10 +27,13 @@ final class WriteGathererTest {
       new LinkedBlockingQueue<>();
   private final CountDownLatch replyIsHandled = new CountDownLatch(1);
   private final LinkedBlockingQueue<String> closed = new LinkedBlockingQueue<>();
+  private final AtomicInteger clients = new AtomicInteger();
+  private volatile @Nullable Error sendFailure;
 
   /** As that of Ratis: closing it waits for the thread that handles a reply. */
   @SuppressWarnings("FutureReturnValueIgnored") // A proxy returns what its interface says.
   private RaftClient client() {
+    clients.incrementAndGet();
     return proxy(
         RaftClient.class,
         method -> {
@@ -35,6 +41,9 @@ final class WriteGathererTest {
             return proxy(
                 AsyncApi.class,
                 send -> {
+                  if (sendFailure != null) {
+                    throw sendFailure;
+                  }
                   CompletableFuture<RaftClientReply> reply = new CompletableFuture<>();
                   sent.add(reply);
                   return reply;
@@ -72,6 +81,35 @@ final class WriteGathererTest {
     CompletableFuture<WriteGatherer.Outcome> next = gatherer.submit(request, false);
     sent.take().completeExceptionally(new IOException("seeded"));
     assertThrows(CompletionException.class, next::join);
+    gatherer.close();
+  }
+
+  /** Requests of other callers are under way on the same client. */
+  @Test
+  void aRefusedRequestDoesNotCloseTheClient() throws Exception {
+    byte[] request = {1};
+    WriteGatherer gatherer = new WriteGatherer(this::client);
+    replyIsHandled.countDown();
+    CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(request, false);
+    StateMachineException refusal = new StateMachineException("seeded");
+    sent.take().completeExceptionally(new CompletionException(refusal));
+    CompletionException failure = assertThrows(CompletionException.class, outcome::join);
+    assertSame(refusal, failure.getCause());
+    assertEquals(1, clients.get());
+    gatherer.close();
+    assertEquals(List.of("close"), List.copyOf(closed));
+  }
+
+  @Test
+  void anErrorWhileSendingIsTheAnswer() {
+    WriteGatherer gatherer = new WriteGatherer(this::client);
+    replyIsHandled.countDown();
+    sendFailure = new OutOfMemoryError("seeded");
+    for (int i = 0; i < 2; i++) {
+      CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(new byte[1], false);
+      CompletionException failure = assertThrows(CompletionException.class, outcome::join);
+      assertInstanceOf(OutOfMemoryError.class, failure.getCause());
+    }
     gatherer.close();
   }
 }
