@@ -331,7 +331,8 @@ final class GroupStateMachineTest {
               (self, method, arguments) -> {
                 if (method.getName().equals("writeVersioned")) {
                   committing.countDown();
-                  mayCommit.await();
+                  // Not for ever: closing waits for this.
+                  assertTrue(mayCommit.await(10, TimeUnit.SECONDS));
                   if (fails) {
                     throw new IllegalStateException("a commit that fails");
                   }

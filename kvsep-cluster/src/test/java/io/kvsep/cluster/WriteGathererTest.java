@@ -11,7 +11,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.client.api.AsyncApi;
@@ -107,7 +109,8 @@ final class WriteGathererTest {
     sendFailure = new OutOfMemoryError("seeded");
     for (int i = 0; i < 2; i++) {
       CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(new byte[1], false);
-      CompletionException failure = assertThrows(CompletionException.class, outcome::join);
+      ExecutionException failure =
+          assertThrows(ExecutionException.class, () -> outcome.get(10, TimeUnit.SECONDS));
       assertInstanceOf(OutOfMemoryError.class, failure.getCause());
     }
     gatherer.close();
