@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.linecorp.armeria.common.TlsKeyPair;
+import io.kvsep.server.testing.SelfSigned;
 import java.io.File;
 import java.io.IOException;
 import java.net.URI;
@@ -17,8 +17,6 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -27,8 +25,6 @@ import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -82,15 +78,15 @@ final class PackagedServerTest {
 
   @Test
   void itServesOverTls() throws Exception {
-    TlsKeyPair pair = TlsKeyPair.ofSelfSigned("localhost");
-    Path certificate = pem("CERTIFICATE", pair.certificateChain().get(0).getEncoded());
-    Path key = pem("PRIVATE KEY", pair.privateKey().getEncoded());
-    String[] options = {"--tls-cert", certificate.toString(), "--tls-key", key.toString()};
+    SelfSigned self = SelfSigned.in(folder);
+    String[] options = {
+      "--tls-cert", self.certificate().toString(), "--tls-key", self.key().toString()
+    };
     try (ServerProcess server =
         ServerProcess.of(JAR.toString(), folder.resolve("store"), options)) {
       for (HttpClient.Version version : HttpClient.Version.values()) {
         HttpClient client =
-            HttpClient.newBuilder().version(version).sslContext(trusting(pair)).build();
+            HttpClient.newBuilder().version(version).sslContext(self.trusting()).build();
         String address = server.http().replace("127.0.0.1", "localhost");
         HttpResponse<String> put = put(client, address);
         assertEquals(204, put.statusCode());
@@ -99,6 +95,29 @@ final class PackagedServerTest {
       }
       assertEquals(0, server.terminate(), server::errors);
     }
+  }
+
+  @Test
+  void itsShellWorksOnATerminal() throws Exception {
+    Path script = Path.of("/usr/bin/script");
+    Assumptions.assumeTrue(
+        System.getProperty("os.name").equals("Linux") && Files.isExecutable(script));
+    String shell =
+        "%s -Duser.home=%s -jar %s shell --dir %s"
+            .formatted(java(), folder, JAR, folder.resolve("store"));
+    ProcessBuilder builder =
+        new ProcessBuilder(script.toString(), "-qec", shell, "/dev/null").redirectErrorStream(true);
+    builder.environment().keySet().removeAll(Set.of("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS"));
+    builder.environment().put("TERM", "xterm");
+    Process process = builder.start();
+    // Left open: script ends the shell at the end of its input.
+    process.getOutputStream().write("put a 'b  c'\rget a\rexit\r".getBytes(US_ASCII));
+    process.getOutputStream().flush();
+    String screen = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertTrue(process.waitFor(60, TimeUnit.SECONDS));
+    assertEquals(0, process.exitValue(), screen);
+    assertTrue(screen.matches("(?s).*[^']b  c.*"), screen);
+    assertEquals(3, Files.readAllLines(folder.resolve(".kvsep_history")).size());
   }
 
   @Test
@@ -223,24 +242,5 @@ final class PackagedServerTest {
   private static HttpResponse<String> get(HttpClient client, String address) throws Exception {
     return client.send(
         HttpRequest.newBuilder(URI.create(address)).build(), BodyHandlers.ofString());
-  }
-
-  private Path pem(String kind, byte[] content) throws IOException {
-    String text =
-        "-----BEGIN %s-----\n%s\n-----END %s-----\n"
-            .formatted(kind, Base64.getMimeEncoder().encodeToString(content), kind);
-    return Files.write(folder.resolve(kind.replace(' ', '-') + ".pem"), text.getBytes(US_ASCII));
-  }
-
-  private static SSLContext trusting(TlsKeyPair pair) throws Exception {
-    KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
-    trusted.load(null, null);
-    trusted.setCertificateEntry("self", pair.certificateChain().get(0));
-    TrustManagerFactory factory =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    factory.init(trusted);
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, factory.getTrustManagers(), null);
-    return context;
   }
 }

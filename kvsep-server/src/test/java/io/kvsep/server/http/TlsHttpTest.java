@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.linecorp.armeria.common.TlsKeyPair;
+import io.kvsep.server.testing.SelfSigned;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -16,16 +16,12 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
 import java.time.Duration;
-import java.util.Base64;
 import java.util.List;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
-import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,16 +30,14 @@ final class TlsHttpTest {
 
   @Test
   void everythingWorksEncryptedByHttp2() throws Exception {
-    TlsKeyPair pair = TlsKeyPair.ofSelfSigned("localhost");
-    Path certificate = pem("CERTIFICATE", pair.certificateChain().get(0).getEncoded());
-    Path key = pem("PRIVATE KEY", pair.privateKey().getEncoded());
+    SelfSigned self = SelfSigned.in(folder);
     HttpOptions options =
-        HttpOptions.builder().tls(certificate, key).token("correct-horse").build();
+        HttpOptions.builder().tls(self.certificate(), self.key()).token("correct-horse").build();
     try (Served served = Served.at(folder.resolve("store"), options)) {
       HttpClient client =
           HttpClient.newBuilder()
               .version(HttpClient.Version.HTTP_2)
-              .sslContext(trusting(pair))
+              .sslContext(self.trusting())
               .build();
       URI uri = URI.create("https://localhost:" + served.port() + "/v1/keys/a%2Fb");
       HttpRequest.Builder request =
@@ -64,18 +58,15 @@ final class TlsHttpTest {
 
   @Test
   void requestsAreCheckedEncryptedToo() throws Exception {
-    TlsKeyPair pair = TlsKeyPair.ofSelfSigned("localhost");
-    Path certificate = pem("CERTIFICATE", pair.certificateChain().get(0).getEncoded());
-    Path key = pem("PRIVATE KEY", pair.privateKey().getEncoded());
-    HttpOptions options = HttpOptions.builder().tls(certificate, key).build();
+    SelfSigned self = SelfSigned.in(folder);
+    HttpOptions options = HttpOptions.builder().tls(self.certificate(), self.key()).build();
     try (Served served = Served.at(folder.resolve("store"), options)) {
-      SSLContext trusting = trusting(pair);
       for (String protocol : List.of("http/1.1", "")) {
         String put = FramingHttpTest.put("Content-Length: 3", "old");
         String smuggling = FramingHttpTest.put("Transfer-Encoding: gzip", FramingHttpTest.SMUGGLED);
-        String answer = raw(trusting, served, protocol, smuggling);
+        String answer = raw(self.trusting(), served, protocol, smuggling);
         FramingHttpTest.assertRefused(served, smuggling, answer);
-        String answers = raw(trusting, served, protocol, put + smuggling);
+        String answers = raw(self.trusting(), served, protocol, put + smuggling);
         assertTrue(answers.startsWith("HTTP/1.1 204 "), answers);
         FramingHttpTest.assertRefused(
             served, smuggling, answers.substring(answers.lastIndexOf("HTTP/1.1 ")));
@@ -105,27 +96,8 @@ final class TlsHttpTest {
 
   @Test
   void filesThatAreNoKeyPairAreSaidSo() throws IOException {
-    Path nothing = pem("NOTHING", new byte[10]);
+    Path nothing = SelfSigned.pem(folder, "NOTHING", new byte[10]);
     HttpOptions options = HttpOptions.builder().tls(nothing, nothing).build();
     assertThrows(IllegalArgumentException.class, () -> Served.at(folder.resolve("store"), options));
-  }
-
-  private Path pem(String kind, byte[] content) throws IOException {
-    String text =
-        "-----BEGIN %s-----\n%s\n-----END %s-----\n"
-            .formatted(kind, Base64.getMimeEncoder().encodeToString(content), kind);
-    return Files.write(folder.resolve(kind.replace(' ', '-') + ".pem"), text.getBytes(US_ASCII));
-  }
-
-  private static SSLContext trusting(TlsKeyPair pair) throws Exception {
-    KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
-    trusted.load(null, null);
-    trusted.setCertificateEntry("self", pair.certificateChain().get(0));
-    TrustManagerFactory factory =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    factory.init(trusted);
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, factory.getTrustManagers(), null);
-    return context;
   }
 }
