@@ -2,10 +2,10 @@ package io.kvsep.server.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.LineNumberReader;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -61,23 +61,40 @@ final class Shell {
    */
   int runInput(boolean keepGoing) throws IOException {
     int result = Kvsep.DONE;
-    BufferedReader lines = new BufferedReader(new InputStreamReader(streams.input(), UTF_8));
-    String line = lines.readLine();
-    while (line != null && !ended && (keepGoing || result == Kvsep.DONE)) {
-      List<String> words = ShellWords.split(line);
-      String next = lines.readLine();
-      if (words == null) {
-        if (next == null) {
-          throw CommandFailure.failed("a quotation mark is not closed: " + line);
-        }
-        line += '\n' + next;
-        continue;
-      }
+    LineNumberReader lines = new LineNumberReader(new InputStreamReader(streams.input(), UTF_8));
+    List<String> words = next(lines);
+    while (words != null) {
       int code = run(words);
       result = code == Kvsep.DONE ? result : keepGoing ? Kvsep.FAILED : code;
-      line = next;
+      words = !ended && (keepGoing || result == Kvsep.DONE) ? next(lines) : null;
     }
     return result;
+  }
+
+  /**
+   * Reads one command, which has several lines if it has a quotation mark that goes on behind the
+   * first. Waits for no further line: the input may come from a program that waits for the answer.
+   * Null at the end.
+   */
+  private static @Nullable List<String> next(LineNumberReader lines) throws IOException {
+    String line = lines.readLine();
+    if (line == null) {
+      return null;
+    }
+    int first = lines.getLineNumber();
+    StringBuilder command = new StringBuilder(line);
+    List<String> words = ShellWords.split(line);
+    while (words == null) {
+      line = lines.readLine();
+      if (line == null) {
+        throw CommandFailure.failed("line " + first + ": a quotation mark is not closed");
+      }
+      command.append('\n').append(line);
+      if (line.indexOf('\'') >= 0 || line.indexOf('"') >= 0) {
+        words = ShellWords.split(command.toString());
+      }
+    }
+    return words;
   }
 
   /** Runs one command, whose name may follow that of the program, and returns its exit code. */
@@ -92,6 +109,8 @@ final class Shell {
       return Kvsep.DONE;
     }
     stop = () -> {};
+    // An interrupt between two commands is for neither.
+    streams.output().resume();
     try {
       return Kvsep.run(ofCommands, commands(), command.toArray(String[]::new));
     } finally {

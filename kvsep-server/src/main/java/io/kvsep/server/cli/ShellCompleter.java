@@ -9,11 +9,13 @@ import io.kvsep.ScanOptions;
 import io.kvsep.error.KvException;
 import io.kvsep.server.json.ByteText;
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -34,8 +36,8 @@ import picocli.CommandLine.Model.PositionalParamSpec;
 final class ShellCompleter implements Completer {
   private static final int CANDIDATES_MAX = 100;
 
-  /** Most keys that are looked at; some cannot be typed. */
-  private static final int KEYS_MAX = 1000;
+  /** Most keys that are looked at; some cannot be typed. Also most files. */
+  private static final int LOOKED_AT_MAX = 1000;
 
   private static final Set<String> OF_KEYS = Set.of("KEY", "P", "K");
   private static final Set<String> OF_FILES = Set.of("FILE", "FOLDER", "TARGET", "DIR");
@@ -51,6 +53,9 @@ final class ShellCompleter implements Completer {
   @Override
   public void complete(LineReader reader, ParsedLine line, List<Candidate> candidates) {
     List<String> before = line.words().subList(0, Math.max(0, line.wordIndex()));
+    if (!before.isEmpty() && before.get(0).equals("kvsep")) {
+      before = before.subList(1, before.size());
+    }
     String word = line.word();
     int typed = Math.max(0, Math.min(line.wordCursor(), word.length()));
     try {
@@ -122,11 +127,12 @@ final class ShellCompleter implements Completer {
   private static String parameter(CommandSpec spec, List<String> before) {
     int index = 0;
     for (int i = 1; i < before.size(); i++) {
-      OptionSpec option = spec.optionsMap().get(before.get(i));
-      if (option == null) {
-        index++;
-      } else {
+      String word = before.get(i);
+      OptionSpec option = spec.optionsMap().get(word);
+      if (option != null) {
         i += Math.min(1, option.arity().max());
+      } else if (!word.matches("--[a-z-]+=.*")) {
+        index++;
       }
     }
     for (PositionalParamSpec parameter : spec.positionalParameters()) {
@@ -142,9 +148,7 @@ final class ShellCompleter implements Completer {
     if (store == null || before.contains("--key-hex")) {
       return;
     }
-    int option = before.indexOf("--keyspace");
-    String name = option < 0 || option + 1 == before.size() ? "" : before.get(option + 1);
-    KvReader reader = KeyspaceOption.all(store).get(name);
+    KvReader reader = KeyspaceOption.all(store).get(keyspace(before));
     if (reader == null) {
       return;
     }
@@ -154,9 +158,22 @@ final class ShellCompleter implements Completer {
     }
   }
 
+  /** The name that an option gives, empty if there is none. */
+  private static String keyspace(List<String> words) {
+    String name = "";
+    for (int i = 0; i < words.size(); i++) {
+      if (words.get(i).startsWith("--keyspace=")) {
+        name = words.get(i).substring("--keyspace=".length());
+      } else if (i > 0 && words.get(i - 1).equals("--keyspace")) {
+        name = words.get(i);
+      }
+    }
+    return name;
+  }
+
   private static void addKeys(KvCursor cursor, int typed, List<Candidate> candidates) {
     boolean isValid = cursor.next();
-    for (int i = 0; i < KEYS_MAX && isValid && candidates.size() < CANDIDATES_MAX; i++) {
+    for (int i = 0; i < LOOKED_AT_MAX && isValid && candidates.size() < CANDIDATES_MAX; i++) {
       byte[] key = cursor.key();
       byte[] part = Arrays.copyOf(key, partEnd(key, typed));
       boolean isWhole = part.length == key.length;
@@ -184,13 +201,18 @@ final class ShellCompleter implements Completer {
     String start = word.substring(0, slash);
     try (DirectoryStream<Path> files =
         Files.newDirectoryStream(Path.of(start.isEmpty() ? "." : start))) {
-      for (Path file : files) {
+      Iterator<Path> some = files.iterator();
+      while (some.hasNext() && candidates.size() < LOOKED_AT_MAX) {
+        Path file = some.next();
         String name = start + file.getFileName();
+        if (!name.startsWith(word)) {
+          continue;
+        }
         boolean isFolder = Files.isDirectory(file);
         String text = isFolder ? name + "/" : name;
         candidates.add(new Candidate(text, text, null, null, null, null, !isFolder));
       }
-    } catch (IOException | InvalidPathException e) {
+    } catch (IOException | DirectoryIteratorException | InvalidPathException e) {
       // No such folder, or no name of one.
       return;
     }

@@ -6,9 +6,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import org.jline.reader.EOFError;
 import org.jline.reader.EndOfFileException;
 import org.jline.reader.LineReader;
 import org.jline.reader.LineReaderBuilder;
+import org.jline.reader.ParsedLine;
 import org.jline.reader.UserInterruptException;
 import org.jline.reader.impl.DefaultParser;
 import org.jline.terminal.Terminal;
@@ -47,7 +49,7 @@ final class ShellTerminal {
         LineReaderBuilder.builder()
             .appName("kvsep")
             .terminal(terminal)
-            .parser(new DefaultParser().eofOnUnclosedQuote(true))
+            .parser(new CommandParser())
             .completer(new ShellCompleter(shell))
             .option(LineReader.Option.DISABLE_EVENT_EXPANSION, true);
     if (history != null) {
@@ -68,6 +70,7 @@ final class ShellTerminal {
         List<String> words = read(reader);
         if (words != null) {
           shell.run(words);
+          shell.streams().output().endLine();
         }
       } catch (EndOfFileException e) {
         break;
@@ -82,6 +85,17 @@ final class ShellTerminal {
       return ShellWords.split(reader.readLine(PROMPT));
     } catch (UserInterruptException e) {
       return null;
+    }
+  }
+
+  /** Reads on exactly where {@link ShellWords} says that a quotation mark is not closed. */
+  private static final class CommandParser extends DefaultParser {
+    @Override
+    public ParsedLine parse(String line, int cursor, ParseContext context) {
+      if (context == ParseContext.ACCEPT_LINE && ShellWords.split(line) == null) {
+        throw new EOFError(-1, cursor, "a quotation mark is not closed", "quote");
+      }
+      return super.parse(line, cursor, context);
     }
   }
 

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class StandardOutput extends FilterOutputStream {
   private final byte[] chunk = new byte[1 << 16];
   private volatile boolean interrupted;
+  private int last = '\n';
 
   StandardOutput(OutputStream target) {
     super(target);
@@ -34,6 +35,14 @@ final class StandardOutput extends FilterOutputStream {
     write((text + "\n").getBytes(StandardCharsets.UTF_8));
   }
 
+  /** Ends a line that is not ended, so that what follows begins one. */
+  void endLine() throws IOException {
+    if (last != '\n') {
+      write('\n');
+    }
+    flush();
+  }
+
   void bytes(ByteBuffer view) throws IOException {
     while (view.hasRemaining()) {
       int count = Math.min(view.remaining(), chunk.length);
@@ -47,6 +56,7 @@ final class StandardOutput extends FilterOutputStream {
     requireReader();
     try {
       out.write(value);
+      last = value;
     } catch (IOException e) {
       throw classified(e);
     }
@@ -57,6 +67,7 @@ final class StandardOutput extends FilterOutputStream {
     requireReader();
     try {
       out.write(bytes, offset, count);
+      last = count == 0 ? last : bytes[offset + count - 1];
     } catch (IOException e) {
       throw classified(e);
     }

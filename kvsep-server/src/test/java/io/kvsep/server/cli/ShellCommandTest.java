@@ -10,15 +10,23 @@ import io.kvsep.KvStore;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PipedInputStream;
+import java.io.PipedOutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jline.reader.Candidate;
 import org.jline.terminal.Terminal;
 import org.jline.terminal.impl.DumbTerminal;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 final class ShellCommandTest {
@@ -110,8 +118,35 @@ final class ShellCommandTest {
   @Test
   void quotedLinesGoOnAndStandardInputIsNoValue() {
     assertEquals("x\ny", shell("put a 'x\ny'\nget a\n").succeeds().text());
-    assertTrue(shell("put a 'x\n").failsWith(1).startsWith("a quotation mark is not closed: "));
+    String unclosed = shell("\nput a 'x\nput b 1\n").failsWith(1);
+    assertEquals("line 2: a quotation mark is not closed", unclosed);
     assertEquals("standard input has the commands of the shell", shell("put a -\n").failsWith(1));
+  }
+
+  @Test
+  @Timeout(60)
+  void aCommandDoesNotWaitForTheNextOne() throws Exception {
+    PipedInputStream input = new PipedInputStream();
+    CountDownLatch answered = new CountDownLatch(1);
+    OutputStream output =
+        new OutputStream() {
+          @Override
+          public void write(int value) {
+            answered.countDown();
+          }
+        };
+    Streams streams = Streams.of(input, output, new ByteArrayOutputStream());
+    try (PipedOutputStream program = new PipedOutputStream(input)) {
+      CompletableFuture<Integer> code =
+          CompletableFuture.supplyAsync(
+              () -> Kvsep.run(streams, "shell", "--dir", store.toString()));
+      program.write("put a 1\nget a\n".getBytes(UTF_8));
+      program.flush();
+      assertTrue(answered.await(30, TimeUnit.SECONDS));
+      program.write("exit\n".getBytes(UTF_8));
+      program.flush();
+      assertEquals(0, code.get());
+    }
   }
 
   @Test
@@ -158,6 +193,7 @@ final class ShellCommandTest {
     assertEquals(List.of(), completed("", "get", "--key-hex"));
     assertEquals(List.of(), completed("", "put", "a"));
     assertEquals(List.of("people"), completed("p", "scan", "--keyspace"));
+    assertEquals(List.of("ada"), completed("", "get", "--keyspace=people"));
   }
 
   @Test
@@ -184,7 +220,8 @@ final class ShellCommandTest {
     Path history = folder.resolve("history");
     ByteArrayOutputStream output = new ByteArrayOutputStream();
     ByteArrayOutputStream screen = new ByteArrayOutputStream();
-    String typed = "get none\nget user\nexit\n";
+    // A backslash between single quotation marks is one, so that the third one opens a word.
+    String typed = "get none\nget user\nput q 'it\\'s'\n'\nget q\nexit\n";
     Streams streams =
         Streams.of(new ByteArrayInputStream(new byte[0]), output, new ByteArrayOutputStream());
     try (HeldStore held = new HeldStore(store, /* readOnly= */ false);
@@ -192,24 +229,34 @@ final class ShellCommandTest {
             new DumbTerminal(new ByteArrayInputStream(typed.getBytes(UTF_8)), screen)) {
       assertEquals(0, ShellTerminal.run(new Shell(streams, held), terminal, history));
     }
-    assertEquals("v", output.toString(UTF_8));
+    assertEquals("v\nit\\s\n", output.toString(UTF_8));
     assertTrue(screen.toString(UTF_8).contains("kvsep> "), screen.toString(UTF_8));
-    assertEquals(3, Files.readAllLines(history).size());
+    assertEquals(5, Files.readAllLines(history).size());
   }
 
   @Test
   void anInterruptEndsACommandThatWrites() {
     fill();
-    ByteArrayOutputStream output = new ByteArrayOutputStream();
+    AtomicReference<Shell> running = new AtomicReference<>();
+    ByteArrayOutputStream output =
+        new ByteArrayOutputStream() {
+          @Override
+          public void write(byte[] bytes, int offset, int length) {
+            super.write(bytes, offset, length);
+            running.get().interrupt();
+          }
+        };
     Streams streams =
         Streams.of(new ByteArrayInputStream(new byte[0]), output, new ByteArrayOutputStream());
     try (HeldStore held = new HeldStore(store, /* readOnly= */ false)) {
       Shell shell = new Shell(streams, held);
+      running.set(shell);
+      assertEquals(0, shell.run(List.of("scan", "--keys-only")));
+      assertEquals("0x30786666\n", output.toString(UTF_8));
+      // The next one is not interrupted, even if that was once more between the two.
       shell.interrupt();
-      assertEquals(0, shell.run(List.of("scan")));
-      assertEquals("", output.toString(UTF_8));
       assertEquals(0, shell.run(List.of("get", "user")));
-      assertEquals("v", output.toString(UTF_8));
+      assertEquals("0x30786666\nv", output.toString(UTF_8));
     }
   }
 }
