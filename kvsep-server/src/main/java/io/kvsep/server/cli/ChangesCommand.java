@@ -1,16 +1,20 @@
 package io.kvsep.server.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.kvsep.Change;
 import io.kvsep.ChangeFeed;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.error.ChangesLostException;
+import io.kvsep.server.json.ByteText;
 import io.kvsep.server.json.ChangeLine;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Base64;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
@@ -142,7 +146,7 @@ final class ChangesCommand implements Callable<Integer> {
       if (change != null) {
         sequence = change.sequence();
         if (sequence <= last) {
-          streams.output().line(line(change));
+          write(change);
           left--;
           bar.advance(1);
         }
@@ -192,12 +196,14 @@ final class ChangesCommand implements Callable<Integer> {
     }
   }
 
-  private String line(Change change) {
+  private void write(Change change) throws IOException {
     boolean more = !change.endsCommit();
-    return change.kind() == Change.Kind.PUT && !keysOnly
-        ? ChangeLine.upToValue(change, more)
-            + Base64.getEncoder().encodeToString(change.value())
-            + ChangeLine.END
-        : ChangeLine.withoutValue(change, more);
+    if (change.kind() == Change.Kind.PUT && !keysOnly) {
+      streams.output().write(ChangeLine.upToValue(change, more).getBytes(UTF_8));
+      ByteText.writeBase64(ByteBuffer.wrap(change.value()), streams.output());
+      streams.output().line(ChangeLine.END);
+    } else {
+      streams.output().line(ChangeLine.withoutValue(change, more));
+    }
   }
 }

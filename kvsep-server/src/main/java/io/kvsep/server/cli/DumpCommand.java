@@ -12,6 +12,7 @@ import io.kvsep.server.json.JsonObject;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -111,17 +112,22 @@ final class DumpCommand implements Callable<Integer> {
   }
 
   private void write(String name, KvCursor cursor, OutputStream output) throws IOException {
-    byte[] line;
+    byte[] start;
+    byte[] end;
+    ByteBuffer value;
     try {
-      line = (EntryLine.inKeyspace(name, cursor) + '\n').getBytes(UTF_8);
+      start = EntryLine.upToValue(name, cursor).getBytes(UTF_8);
+      end = ('"' + EntryLine.end(cursor) + '\n').getBytes(UTF_8);
+      value = cursor.valueView();
     } catch (CorruptionException e) {
       // The other entries are sound.
       damaged.addAndTell(ByteText.show(cursor.key()), Kvsep.reason(e), streams);
       return;
     }
-    output.write(line);
+    output.write(start);
+    bytes += start.length + ByteText.writeBase64(value, output) + end.length;
+    output.write(end);
     entries++;
-    bytes += line.length;
   }
 
   private String report(long nanos) {

@@ -27,6 +27,9 @@ import picocli.CommandLine.Option;
       "Creates the store when there is none."
     })
 final class IncrementCommand implements Callable<Integer> {
+  /** Of 64 bits, with a sign. */
+  private static final int DIGITS_MAX = 20;
+
   private static final Pattern INTEGER = Pattern.compile("0|-?[1-9][0-9]{0,18}");
 
   private final Streams streams;
@@ -81,7 +84,9 @@ final class IncrementCommand implements Callable<Integer> {
   /** No other thread writes: the store is open here alone. */
   private long incrementText(KeyspaceView view, byte[] keyBytes) {
     EntryInfo info = view.info(keyBytes);
-    long sum = Math.addExact(number(keyBytes, view.get(keyBytes)), by);
+    boolean isShort = info == null || info.valueLength() <= DIGITS_MAX;
+    byte[] old = isShort ? view.get(keyBytes) : new byte[0];
+    long sum = Math.addExact(number(keyBytes, old), by);
     byte[] value = Long.toString(sum).getBytes(ISO_8859_1);
     if (info != null && info.expiresAtMillis().isPresent()) {
       view.putUntil(keyBytes, value, info.expiresAtMillis().getAsLong());

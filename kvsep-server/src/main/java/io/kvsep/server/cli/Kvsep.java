@@ -199,7 +199,9 @@ public final class Kvsep {
 
   /** The form of every line on standard error. */
   static String line(String message) {
-    return "kvsep: " + message.strip().replaceAll("\\s*[\\r\\n]+\\s*", " ");
+    String oneLine = message.strip().replaceAll("\\s*[\\r\\n]+\\s*", " ");
+    // Names of files and columns, and what a server says, must not steer the terminal.
+    return "kvsep: " + oneLine.replaceAll("\\p{Cc}", "?");
   }
 
   /** A message that users can act on. The JDK's own exceptions often only name a file. */

@@ -1,5 +1,7 @@
 package io.kvsep.server.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.kvsep.KvCursor;
 import io.kvsep.KvReader;
 import io.kvsep.KvStore;
@@ -8,6 +10,7 @@ import io.kvsep.error.CorruptionException;
 import io.kvsep.server.json.ByteText;
 import io.kvsep.server.json.EntryLine;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -66,15 +69,12 @@ final class ScanCommand implements Callable<Integer> {
         KvCursor cursor = keyspace.reader(open).cursor(options)) {
       while (cursor.next()) {
         bar.advance(1);
-        String line;
-        try {
-          line = json ? EntryLine.whole(cursor, !keysOnly) : line(cursor);
-        } catch (CorruptionException e) {
-          // The other entries are sound.
-          damaged.addAndTell(ByteText.show(cursor.key()), Kvsep.reason(e), streams);
-          continue;
+        if (keysOnly) {
+          String line = json ? EntryLine.withoutValue(cursor) : ByteText.show(cursor.key());
+          streams.output().line(line);
+        } else {
+          write(cursor, damaged);
         }
-        streams.output().line(line);
       }
     }
     damaged.requireNone("value", "read");
@@ -99,17 +99,34 @@ final class ScanCommand implements Callable<Integer> {
     return reverse ? options.reverse() : options;
   }
 
-  private String line(KvCursor cursor) {
+  private void write(KvCursor cursor, Skipped damaged) throws IOException {
     String key = ByteText.show(cursor.key());
-    if (keysOnly) {
-      return key;
+    String start = json ? EntryLine.upToValue(cursor) : "";
+    String end = json ? '"' + EntryLine.end(cursor) : "";
+    ByteBuffer value;
+    try {
+      value = cursor.valueView();
+    } catch (CorruptionException e) {
+      // The other entries are sound.
+      damaged.addAndTell(key, Kvsep.reason(e), streams);
+      return;
     }
-    byte[] value = cursor.value();
-    if (value.length <= SHOWN_BYTES) {
-      return key + '\t' + ByteText.showEscaped(value);
+    if (json) {
+      streams.output().write(start.getBytes(UTF_8));
+      ByteText.writeBase64(value, streams.output());
+      streams.output().line(end);
+    } else {
+      streams.output().line(key + '\t' + shown(value));
     }
-    String length = Amounts.of(value.length, "byte");
-    return key + '\t' + ByteText.showEscaped(start(value)) + "... (" + length + ")";
+  }
+
+  private static String shown(ByteBuffer value) {
+    int length = value.remaining();
+    byte[] first = new byte[Math.min(length, SHOWN_BYTES + 1)];
+    value.get(first);
+    return length <= SHOWN_BYTES
+        ? ByteText.showEscaped(first)
+        : ByteText.showEscaped(start(first)) + "... (" + Amounts.of(length, "byte") + ")";
   }
 
   /** Cuts the value between characters, if it is UTF-8. */

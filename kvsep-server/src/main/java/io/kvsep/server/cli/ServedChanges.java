@@ -41,7 +41,7 @@ final class ServedChanges implements AutoCloseable {
       if (line.startsWith("event: ")) {
         kind = value;
       } else if (line.startsWith("id: ")) {
-        id = Long.parseLong(value);
+        id = number(value);
       } else if (line.startsWith("data: ")) {
         data = value;
       } else if (line.isEmpty() && kind.isEmpty() && id >= 0) {
@@ -56,6 +56,14 @@ final class ServedChanges implements AutoCloseable {
       }
     }
     return null;
+  }
+
+  private long number(String id) {
+    try {
+      return Long.parseLong(id);
+    } catch (NumberFormatException e) {
+      throw CommandFailure.failed(server.server() + " sends no changes of a store", e);
+    }
   }
 
   /** May be called by another thread. */

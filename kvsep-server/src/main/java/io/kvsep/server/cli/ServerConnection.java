@@ -27,6 +27,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class ServerConnection {
   private static final Duration CONNECT_TIME = Duration.ofSeconds(10);
+
+  /** Most that is read of a refusal, and most that is shown if it is no problem document. */
+  private static final int PROBLEM_BYTES_MAX = 1 << 16;
+
+  private static final int SHOWN_MAX = 200;
+
   private static final Set<String> SCHEMES = Set.of("http", "https");
 
   private final URI server;
@@ -115,7 +121,8 @@ final class ServerConnection {
       return response.body();
     }
     try (InputStream body = response.body()) {
-      throw refused("status " + response.statusCode(), new String(body.readAllBytes(), UTF_8));
+      byte[] problem = body.readNBytes(PROBLEM_BYTES_MAX);
+      throw refused("status " + response.statusCode(), new String(problem, UTF_8));
     }
   }
 
@@ -126,7 +133,7 @@ final class ServerConnection {
     return CommandFailure.failed(server + " answers " + kind + ": " + detail(problem));
   }
 
-  /** What the problem says of itself, or all of it if it is none. */
+  /** What the problem says of itself, or its beginning if it is none. */
   private static String detail(String problem) {
     try (JsonParser parser = new JsonFactory().createParser(problem)) {
       while (parser.nextToken() != null) {
@@ -136,8 +143,8 @@ final class ServerConnection {
         }
       }
     } catch (IOException e) {
-      return problem;
+      // No JSON, or cut.
     }
-    return problem;
+    return problem.substring(0, Math.min(problem.length(), SHOWN_MAX));
   }
 }

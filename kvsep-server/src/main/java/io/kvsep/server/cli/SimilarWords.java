@@ -14,6 +14,9 @@ final class SimilarWords {
     int fewest = word.length() <= SHORT_LENGTH ? 1 : 2;
     List<String> similar = new ArrayList<>();
     for (String candidate : known) {
+      if (Math.abs(word.length() - candidate.length()) > fewest) {
+        continue;
+      }
       int count = differences(word, candidate);
       if (count < fewest) {
         similar.clear();

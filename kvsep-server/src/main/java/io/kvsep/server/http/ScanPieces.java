@@ -224,7 +224,7 @@ final class ScanPieces {
     @Override
     void begin(ByteBuf piece) {
       piece.writeCharSequence(
-          keysOnly ? EntryLine.whole(cursor, false) + '\n' : EntryLine.upToValue(cursor), UTF_8);
+          keysOnly ? EntryLine.withoutValue(cursor) + '\n' : EntryLine.upToValue(cursor), UTF_8);
     }
 
     @Override

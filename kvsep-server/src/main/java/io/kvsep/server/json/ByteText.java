@@ -1,8 +1,11 @@
 package io.kvsep.server.json;
 
+import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.HexFormat;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * digits, too, so the output is unambiguous.
  */
 public final class ByteText {
+  /** A multiple of three, so that only the last piece is padded. */
+  private static final int PIECE_BYTES = 3 << 14;
+
   private ByteText() {}
 
   /** Shows bytes as one word on one line. */
@@ -50,6 +56,19 @@ public final class ByteText {
       }
     }
     return shown.toString();
+  }
+
+  /** Writes bytes in base64, piece by piece, and returns how many characters these are. */
+  public static long writeBase64(ByteBuffer bytes, OutputStream output) throws IOException {
+    long written = 0;
+    while (bytes.hasRemaining()) {
+      byte[] piece = new byte[Math.min(bytes.remaining(), PIECE_BYTES)];
+      bytes.get(piece);
+      byte[] text = Base64.getEncoder().encode(piece);
+      output.write(text);
+      written += text.length;
+    }
+    return written;
   }
 
   /** Decodes UTF-8; null if the bytes are not valid. */

@@ -1,7 +1,6 @@
 package io.kvsep.server.json;
 
 import io.kvsep.KvCursor;
-import java.util.Base64;
 import java.util.HexFormat;
 import java.util.OptionalLong;
 
@@ -13,31 +12,12 @@ import java.util.OptionalLong;
 public final class EntryLine {
   private EntryLine() {}
 
-  /** The entry at the cursor, without a line end. */
-  public static String whole(KvCursor cursor, boolean withValue) {
-    String value = withValue ? Base64.getEncoder().encodeToString(cursor.value()) : "";
-    return (withValue ? upToValue(cursor) + value + '"' : upToLength(cursor)) + end(cursor);
-  }
-
-  /**
-   * As {@link #whole} with the value, behind the name of the keyspace as {@code keyspace}.
-   *
-   * @param keyspace empty for the store's own, whose entries do not name it
-   */
-  public static String inKeyspace(String keyspace, KvCursor cursor) {
-    String value = Base64.getEncoder().encodeToString(cursor.value());
-    JsonObject line = new JsonObject();
-    if (!keyspace.isEmpty()) {
-      line.put("keyspace", keyspace);
-    }
-    return upToLength(line, cursor) + ",\"value\":\"" + value + '"' + end(cursor);
+  /** The entry at the cursor without its value and without a line end. */
+  public static String withoutValue(KvCursor cursor) {
+    return upToLength(new JsonObject(), cursor) + end(cursor);
   }
 
   /** Up to and including the length of the value. */
-  private static String upToLength(KvCursor cursor) {
-    return upToLength(new JsonObject(), cursor);
-  }
-
   private static String upToLength(JsonObject line, KvCursor cursor) {
     putKey(line, "key", cursor.key());
     return line.put("valueLength", cursor.valueLength()).unfinished();
@@ -55,7 +35,20 @@ public final class EntryLine {
    * Up to and including the quote before the value, which follows in base64 with a closing quote.
    */
   public static String upToValue(KvCursor cursor) {
-    return upToLength(cursor) + ",\"value\":\"";
+    return upToValue("", cursor);
+  }
+
+  /**
+   * As {@link #upToValue(KvCursor)}, behind the name of the keyspace as {@code keyspace}.
+   *
+   * @param keyspace empty for the store's own, whose entries do not name it
+   */
+  public static String upToValue(String keyspace, KvCursor cursor) {
+    JsonObject line = new JsonObject();
+    if (!keyspace.isEmpty()) {
+      line.put("keyspace", keyspace);
+    }
+    return upToLength(line, cursor) + ",\"value\":\"";
   }
 
   /** What follows the closing quote. */

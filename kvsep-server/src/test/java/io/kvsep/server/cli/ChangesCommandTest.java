@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.linecorp.armeria.common.util.EventLoopGroups;
+import com.sun.net.httpserver.HttpServer;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
@@ -17,6 +18,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -135,6 +138,43 @@ final class ChangesCommandTest {
     changes("--token-file", token.toString()).failsWith(2);
     String none = changes("--url", "http://127.0.0.1:1").failsWith(1);
     assertEquals("no server at http://127.0.0.1:1", none);
+  }
+
+  @Test
+  void whatIsNoFeedIsToldInALine() throws IOException {
+    Map<String, String> answers =
+        Map.of(
+            "/words/v1/changes", "id: one\n\n",
+            "/page/v1/changes", "\u001b[31m<html>" + "long ".repeat(1 << 20),
+            "/ended/v1/changes", "");
+    HttpServer other =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    other.createContext(
+        "/",
+        exchange -> {
+          String path = exchange.getRequestURI().getPath();
+          byte[] answer = answers.getOrDefault(path, "").getBytes(UTF_8);
+          exchange.sendResponseHeaders(path.startsWith("/page") ? 404 : 200, 0);
+          try (OutputStream body = exchange.getResponseBody()) {
+            body.write(answer);
+          } catch (IOException e) {
+            // The command reads no more of it than it shows.
+            exchange.close();
+          }
+        });
+    other.start();
+    try {
+      String url = "http://127.0.0.1:" + other.getAddress().getPort();
+      String words = url + "/words";
+      assertEquals(words + " sends no changes of a store", changes("--url", words).failsWith(1));
+      String page = changes("--url", url + "/page").failsWith(1);
+      assertTrue(page.startsWith(url + "/page answers status 404: ?[31m<html>long"), page);
+      assertTrue(page.length() < 400, page);
+      String ended = url + "/ended";
+      assertEquals(ended + " has ended the feed", changes("--url", ended).failsWith(1));
+    } finally {
+      other.stop(0);
+    }
   }
 
   private static String[] with(String[] arguments, String... more) {

@@ -112,6 +112,16 @@ final class ScanCommandTest {
   }
 
   @Test
+  void jsonHasALongValueInOnePiece() {
+    byte[] longValue = new byte[200_000];
+    new Random(5).nextBytes(longValue);
+    try (KvStore open = KvStore.open(store)) {
+      open.put("long".getBytes(UTF_8), longValue);
+    }
+    assertArrayEquals(longValue, value(scan("--json", "--prefix", "long").json()));
+  }
+
+  @Test
   void jsonWithKeysOnlyHasLengthsButNoValues() {
     Map<String, Object> line = scan("--json", "--keys-only", "--prefix", "b").json();
 
