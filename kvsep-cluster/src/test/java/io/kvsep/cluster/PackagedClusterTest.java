@@ -73,7 +73,8 @@ final class PackagedClusterTest {
       var get = HttpRequest.newBuilder(other).build();
       assertEquals("value", client.send(get, BodyHandlers.ofString()).body());
       for (Process process : processes) {
-        process.destroy();
+        // Process.destroy would close its streams.
+        process.toHandle().destroy();
       }
       for (Process process : processes) {
         assertTrue(process.waitFor(60, TimeUnit.SECONDS));

@@ -230,6 +230,8 @@ final class ServedNodeTest {
       own.post(follower, "/v1/cluster/leader", "{\"node\":\"" + follower + "\"}").is(200);
       TestGroup.await(() -> own.leader().equals(follower));
       own.post(follower, "/v1/cluster/leader", "{\"name\":\"b\"}").is(400);
+      own.post(follower, "/v1/cluster/leader", "{\"node\":\"d\"}").is(404);
+      own.post(follower, "/v1/cluster/members", "{\"node\":\"d\",\"address\":\"x\"}").is(400);
     }
   }
 

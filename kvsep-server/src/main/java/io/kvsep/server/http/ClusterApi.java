@@ -29,7 +29,11 @@ final class ClusterApi {
   HttpResponse add(Exchange exchange) {
     Document document = Document.one(exchange);
     document.allow(Set.of("node", "address"));
-    node().add(name(document), document.requiredText("address"));
+    String address = document.requiredText("address");
+    if (!address.matches(".+:\\d{1,5}")) {
+      throw Problem.malformed("an address is HOST:PORT");
+    }
+    node().add(name(document), address);
     return Answers.json(new JsonObject());
   }
 
@@ -42,7 +46,15 @@ final class ClusterApi {
   HttpResponse transferLeadership(Exchange exchange) {
     Document document = Document.one(exchange);
     document.allow(Set.of("node"));
-    node().transferLeadership(name(document));
+    String name = name(document);
+    boolean isMember =
+        node().status().groups().stream()
+            .flatMap(group -> group.members().stream())
+            .anyMatch(member -> member.node().equals(name));
+    if (!isMember) {
+      throw Problem.of(HttpStatus.NOT_FOUND, "no-such-member", "no such member: " + name);
+    }
+    node().transferLeadership(name);
     return Answers.json(new JsonObject());
   }
 

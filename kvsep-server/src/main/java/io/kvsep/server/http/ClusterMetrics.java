@@ -34,14 +34,15 @@ final class ClusterMetrics {
         "lag",
         "Committed entries that this node has not applied",
         group -> Math.max(0, group.commitIndex() - metrics.applied(group)));
-    metrics.add(
-        registry,
-        "snapshot.age.seconds",
-        "Age of the last snapshot of this node",
-        group -> {
-          Long millis = group.snapshotAgeMillis();
-          return millis == null ? Double.NaN : millis / 1000.0;
-        });
+    Gauge.builder("kvsep.cluster.snapshot.age", node, ClusterMetrics::snapshotAgeSeconds)
+        .description("Age of the last snapshot of this node")
+        .baseUnit("seconds")
+        .register(registry);
+  }
+
+  private static double snapshotAgeSeconds(ClusterNode node) {
+    Long millis = node.status().groups().get(0).snapshotAgeMillis();
+    return millis == null ? Double.NaN : millis / 1000.0;
   }
 
   private double applied(ClusterStatus.Group group) {

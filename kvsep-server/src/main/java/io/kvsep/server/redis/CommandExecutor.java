@@ -47,10 +47,6 @@ final class CommandExecutor {
   private final CommandRound onThread;
   private final Queue<Batch> queue = new ConcurrentLinkedQueue<>();
   private final Thread thread;
-
-  /** Batches of the current round of the thread; never grows, since none is empty. */
-  private final List<Batch> round = new ArrayList<>(ROUND_MAX);
-
   private volatile boolean asleep;
   private volatile boolean stopping;
 
@@ -227,27 +223,24 @@ final class CommandExecutor {
       try {
         round(batch);
       } catch (RuntimeException | Error e) {
-        round.clear();
         onThread.giveUp();
       }
     }
   }
 
   private void round(Batch first) {
-    int turns = 0;
-    for (Batch batch = first; batch != null; batch = turns < ROUND_MAX ? queue.poll() : null) {
-      round.add(batch);
-      turns += batch.turns.size();
-    }
-    // After all of its commands have arrived.
+    // In a cluster, all commands of a round must have arrived before it.
+    int left = server.node() == null ? Integer.MAX_VALUE : queue.size();
+    int served = 0;
     onThread.begin();
-    for (int next = 0; next < round.size(); next++) {
-      Batch batch = round.get(next);
+    for (Batch batch = first;
+        batch != null;
+        batch = served < ROUND_MAX && left-- > 0 ? queue.poll() : null) {
       for (int i = 0; i < batch.turns.size(); i++) {
         serve(onThread, batch.turns.get(i), batch.sinceNanos);
       }
+      served += batch.turns.size();
     }
-    round.clear();
     handOver(onThread.end());
   }
 

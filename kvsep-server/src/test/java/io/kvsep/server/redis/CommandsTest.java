@@ -562,7 +562,7 @@ final class CommandsTest {
                   + "\\^\\*6\\^\\$7\\^summary\\^\\$\\d+\\^[^^]+\\^"
                   + "\\$5\\^since\\^\\$\\d+\\^\\d+\\.\\d+\\.\\d+\\^"
                   + "\\$5\\^group\\^\\$\\d+\\^"
-                  + "(bitmap|connection|generic|server|string|transactions)\\^"),
+                  + "(bitmap|cluster|connection|generic|server|string|transactions)\\^"),
           docs);
       all.append(docs, docs.indexOf('^') + 1, docs.length());
     }
