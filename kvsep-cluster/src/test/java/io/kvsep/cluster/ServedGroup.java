@@ -21,10 +21,12 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import redis.clients.jedis.Jedis;
 
 /** Three nodes, each behind an HTTP and a Redis server at free ports of loopback. */
@@ -60,7 +62,15 @@ final class ServedGroup implements AutoCloseable {
   }
 
   ServedGroup(Path directory, Duration requestTimeout) throws IOException {
-    group = new TestGroup(directory, 3, options -> options.requestTimeout(requestTimeout));
+    // Servers take processors from the nodes, which must not take that for a dead leader.
+    group =
+        new TestGroup(
+            directory,
+            3,
+            options ->
+                options
+                    .requestTimeout(requestTimeout)
+                    .electionTimeout(Duration.ofMillis(400), Duration.ofMillis(800)));
     for (String name : List.of("a", "b", "c")) {
       serve(name);
     }
@@ -142,6 +152,25 @@ final class ServedGroup implements AutoCloseable {
     }
     var answer = client.send(request.build(), BodyHandlers.ofString(UTF_8));
     return new Answer(answer.statusCode(), answer.body(), answer.headers().map());
+  }
+
+  /** The id of the first event of a node's change feed that has the text. */
+  String idOfChange(String node, String text) throws Exception {
+    Server server = Objects.requireNonNull(servers.get(node), node);
+    URI feed = URI.create(address(server.http) + "/v1/changes?after=0");
+    var answer = client.send(HttpRequest.newBuilder(feed).build(), BodyHandlers.ofLines());
+    String id = "";
+    try (Stream<String> lines = answer.body()) {
+      for (Iterator<String> events = lines.iterator(); events.hasNext(); ) {
+        String line = events.next();
+        if (line.startsWith("id:")) {
+          id = line;
+        } else if (line.contains(text)) {
+          return id;
+        }
+      }
+    }
+    throw new AssertionError("no such change");
   }
 
   /** A connection of its own, closed at the end. */

@@ -10,7 +10,9 @@ import io.kvsep.server.http.HttpFront;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -127,6 +129,16 @@ final class ServedNodeTest {
     assertTrue(
         served.get(follower, "/v1/stats").is(200).body().contains("\"cluster\":{\"cluster\":"));
     assertTrue(served.get(follower, "/metrics").is(200).body().contains("kvsep_cluster_term "));
+  }
+
+  @Test
+  void feedsOfAllNodesHaveTheSameNumbers() throws Exception {
+    served.put("a", "/v1/keys/fed", "v").is(204);
+    Set<String> ids = new HashSet<>();
+    for (String node : ALL) {
+      ids.add(served.idOfChange(node, "\"key\":\"fed\""));
+    }
+    assertEquals(1, ids.size(), ids::toString);
   }
 
   @Test

@@ -67,7 +67,7 @@ final class ClusterRequests {
       }
       rest = others.isEmpty() ? null : others.toString();
     }
-    if (!redirects.isEmpty() && reads != Reads.STALE) {
+    if (!redirects.isEmpty() && reads != Reads.STALE && route.mayRedirect()) {
       requireLeader(context);
     }
     context.setAttr(WANTED, new Wanted(reads, minIndex(headers), true));

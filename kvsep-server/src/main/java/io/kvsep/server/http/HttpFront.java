@@ -65,6 +65,7 @@ public final class HttpFront implements AutoCloseable {
   private static final int STREAMS_MAX = 256;
 
   private final KvStore store;
+  private final boolean isNode;
   private final MonitoringApi insight;
   private final AdmissionControl gate;
   private final ChangeFeedApi feeds;
@@ -88,6 +89,7 @@ public final class HttpFront implements AutoCloseable {
   private HttpFront(
       KvStore store, @Nullable ClusterNode node, HttpOptions options, EventLoopGroup loops) {
     this.store = Objects.requireNonNull(store, "store");
+    isNode = node != null;
     gate = new AdmissionControl(options.limits());
     Problems problems = new Problems(node);
     RequestMeter meter = new RequestMeter();
@@ -260,7 +262,11 @@ public final class HttpFront implements AutoCloseable {
     }
   }
 
+  /** Not on a node of a cluster: the log has been synced. */
   private void syncStore() {
+    if (isNode) {
+      return;
+    }
     try {
       store.sync();
     } catch (ReadOnlyStoreException e) {

@@ -60,7 +60,7 @@ final class Route {
   private static final String REST = "{key}";
 
   private static final List<String> LOCAL =
-      List.of("/metrics", "/v1/stats", "/v1/admin/", "/v1/cluster", "/v1/changes");
+      List.of("/metrics", "/v1/stats", "/v1/admin/", "/v1/cluster");
 
   private final String template;
   private final List<String> parts;
@@ -76,7 +76,8 @@ final class Route {
     this.parts = List.of(template.substring(1).split("/", -1));
     this.isOpen = isOpen;
     this.onlyReads = onlyReads;
-    this.isLocal = isOpen || LOCAL.stream().anyMatch(template::startsWith);
+    this.isLocal =
+        isOpen || template.endsWith("/changes") || LOCAL.stream().anyMatch(template::startsWith);
     this.isInKeyspace = template.startsWith("/v1/keyspaces/{name}");
     this.hasBase64Key = template.contains("/keys64/");
   }
@@ -116,6 +117,11 @@ final class Route {
   /** Whether it is about this server and not about entries, which all nodes of a cluster have. */
   boolean isLocal() {
     return isLocal;
+  }
+
+  /** Whether the leader may answer for another node: not with a backup, which is of one node. */
+  boolean mayRedirect() {
+    return !template.equals("/v1/backup");
   }
 
   /** Whether the first variable is the name of a keyspace. */

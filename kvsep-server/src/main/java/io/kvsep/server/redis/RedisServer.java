@@ -246,7 +246,11 @@ public final class RedisServer implements AutoCloseable {
     }
   }
 
+  /** Not on a node of a cluster: the log has been synced. */
   private void syncStore() {
+    if (state.node() != null) {
+      return;
+    }
     try {
       store.sync();
     } catch (ReadOnlyStoreException e) {
