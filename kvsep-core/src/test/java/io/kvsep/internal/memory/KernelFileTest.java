@@ -99,14 +99,9 @@ final class KernelFileTest {
   }
 
   @Test
-  void anErrorOfTheDeviceIsTheCallersToMake() {
-    InputStream broken =
-        new InputStream() {
-          @Override
-          public int read() throws IOException {
-            throw new IOException("as a test wants it");
-          }
-        };
+  void anErrorOfAStreamIsTheCallers() throws IOException {
+    InputStream broken = InputStream.nullInputStream();
+    broken.close();
     assertThrows(IOException.class, () -> file.read(broken));
   }
 
