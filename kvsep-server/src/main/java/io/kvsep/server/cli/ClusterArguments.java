@@ -68,12 +68,23 @@ final class ClusterArguments {
       description = "Redirect HTTP clients to the leader, at the URL of its server.")
   private Map<String, String> redirects = new LinkedHashMap<>();
 
+  @Option(
+      names = "--redis-peers",
+      paramLabel = "ID=HOST:PORT",
+      split = ",",
+      description = "Where Redis clients reach the nodes: those of Redis Cluster find them all.")
+  private Map<String, String> redisPeers = new LinkedHashMap<>();
+
   boolean arePresent() {
     return cluster != null;
   }
 
   Map<String, String> redirects() {
     return redirects;
+  }
+
+  Map<String, String> redisPeers() {
+    return redisPeers;
   }
 
   /** Throws if the options do not fit together. */
@@ -86,7 +97,8 @@ final class ClusterArguments {
             || certificate != null
             || key != null
             || trusted != null
-            || !redirects.isEmpty();
+            || !redirects.isEmpty()
+            || !redisPeers.isEmpty();
     if (cluster == null && hasOthers) {
       throw CommandFailure.misused("options of a node need --cluster");
     }

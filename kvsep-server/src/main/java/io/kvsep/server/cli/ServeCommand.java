@@ -151,7 +151,8 @@ final class ServeCommand implements Callable<Integer> {
           redisPort == NO_PORT
               ? null
               : RedisOptions.on(new InetSocketAddress(address, redisPort), token)
-                  .withReadToken(readToken);
+                  .withReadToken(readToken)
+                  .withPeers(cluster.redisPeers());
     } catch (UnknownHostException e) {
       throw CommandFailure.misused("--bind: no such address: " + bind);
     } catch (IllegalArgumentException e) {

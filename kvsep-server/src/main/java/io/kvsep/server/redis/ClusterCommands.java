@@ -4,6 +4,7 @@ import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.redis.Command.Kind;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /** Commands about the nodes of a cluster. */
 final class ClusterCommands {
@@ -14,6 +15,9 @@ final class ClusterCommands {
 
   static List<Command> all() {
     return List.of(
+        Command.of("cluster", -2, Kind.SESSION, ClusterCommands::cluster, "About nodes and slots")
+            .subcommands(
+                Map.of("HELP", 2, "INFO", 2, "MYID", 2, "NODES", 2, "SHARDS", 2, "SLOTS", 2)),
         Command.of(
                 "readonly",
                 1,
@@ -36,9 +40,50 @@ final class ClusterCommands {
             "Waits until nodes have the last write"));
   }
 
+  private static void cluster(Call call) {
+    String word = call.word(1);
+    if (word.equals("HELP")) {
+      help(call);
+      return;
+    }
+    ClusterNode node = call.server.node();
+    Map<String, String> peers = call.server.options().peers();
+    if (node == null || peers.isEmpty()) {
+      throw disabled();
+    }
+    ClusterTopology topology = new ClusterTopology(node, peers);
+    switch (word) {
+      case "INFO" -> topology.info(call.out);
+      case "MYID" -> topology.myId(call.out);
+      case "NODES" -> topology.nodes(call.out);
+      case "SHARDS" -> topology.shards(call.out);
+      case "SLOTS" -> topology.slots(call.out);
+      default -> throw CommandError.unknownSubcommand(call.name, call.bytes(1));
+    }
+  }
+
+  private static void help(Call call) {
+    ServerCommands.help(
+        call,
+        "INFO",
+        "Tells whether all slots have a master.",
+        "MYID",
+        "Gives the id of this node.",
+        "NODES",
+        "Lists the nodes with their slots.",
+        "SHARDS",
+        "Lists ranges of slots with their nodes.",
+        "SLOTS",
+        "Lists ranges of slots with the addresses of their nodes.");
+  }
+
+  private static CommandError disabled() {
+    return new CommandError("ERR This instance has cluster support disabled");
+  }
+
   private static void readStale(Call call, boolean stale) {
     if (call.server.node() == null) {
-      throw new CommandError("ERR This instance has cluster support disabled");
+      throw disabled();
     }
     call.session.readsStale = stale;
     call.out.ok();

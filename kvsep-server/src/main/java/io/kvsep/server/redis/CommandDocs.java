@@ -31,7 +31,7 @@ record CommandDocs(String group, String since) {
         "2.8.7 bitpos",
         "3.2.0 bitfield",
         "6.0.0 bitfield_ro");
-    add(all, "cluster", "3.0.0 readonly readwrite");
+    add(all, "cluster", "3.0.0 cluster readonly readwrite");
     add(
         all,
         "connection",

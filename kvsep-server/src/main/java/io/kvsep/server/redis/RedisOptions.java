@@ -3,7 +3,9 @@ package io.kvsep.server.redis;
 import io.netty.handler.ssl.SslContext;
 import java.net.InetSocketAddress;
 import java.time.Clock;
+import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param readToken that AUTH may give instead, for a read-only connection; null for none
  * @param tls null for plain text
  * @param clock that the store was opened with; times to live are computed with it
+ * @param peers addresses of all nodes of a cluster for Redis clients, as {@code HOST:PORT}, by
+ *     their names; empty to tell clients of none
  */
 public record RedisOptions(
     InetSocketAddress address,
@@ -21,11 +25,20 @@ public record RedisOptions(
     @Nullable String readToken,
     @Nullable SslContext tls,
     Clock clock,
-    RedisLimits limits) {
+    RedisLimits limits,
+    Map<String, String> peers) {
+  private static final Pattern PEER = Pattern.compile("\\S+:\\d{1,5}");
+
   public RedisOptions {
     Objects.requireNonNull(address, "address");
     Objects.requireNonNull(clock, "clock");
     Objects.requireNonNull(limits, "limits");
+    peers = Map.copyOf(peers);
+    for (String peer : peers.values()) {
+      if (!PEER.matcher(peer).matches()) {
+        throw new IllegalArgumentException("no address such as 10.0.0.1:6379: " + peer);
+      }
+    }
     if (address.isUnresolved()) {
       throw new IllegalArgumentException("unknown host: " + address.getHostString());
     }
@@ -44,24 +57,29 @@ public record RedisOptions(
 
   /** Options for an address, without TLS; the token may be null for none. */
   public static RedisOptions on(InetSocketAddress address, @Nullable String token) {
-    return new RedisOptions(address, token, null, null, Clock.systemUTC(), RedisLimits.defaults());
+    return new RedisOptions(
+        address, token, null, null, Clock.systemUTC(), RedisLimits.defaults(), Map.of());
   }
 
   /** Requires a token that differs from it; null for none. */
   public RedisOptions withReadToken(@Nullable String secret) {
-    return new RedisOptions(address, token, secret, tls, clock, limits);
+    return new RedisOptions(address, token, secret, tls, clock, limits, peers);
   }
 
   public RedisOptions withTls(@Nullable SslContext context) {
-    return new RedisOptions(address, token, readToken, context, clock, limits);
+    return new RedisOptions(address, token, readToken, context, clock, limits, peers);
   }
 
   public RedisOptions withClock(Clock other) {
-    return new RedisOptions(address, token, readToken, tls, other, limits);
+    return new RedisOptions(address, token, readToken, tls, other, limits, peers);
   }
 
   public RedisOptions withLimits(RedisLimits other) {
-    return new RedisOptions(address, token, readToken, tls, clock, other);
+    return new RedisOptions(address, token, readToken, tls, clock, other, peers);
+  }
+
+  public RedisOptions withPeers(Map<String, String> addresses) {
+    return new RedisOptions(address, token, readToken, tls, clock, limits, addresses);
   }
 
   /** Omits the tokens. */

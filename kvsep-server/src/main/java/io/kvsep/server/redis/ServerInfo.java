@@ -63,7 +63,7 @@ final class ServerInfo {
   private void server() {
     long uptime = Math.max(0, (call.nowMillis() - server.startedAtMillis()) / 1000);
     line("redis_version", ServerCommands.REDIS_VERSION);
-    line("redis_mode", "standalone");
+    line("redis_mode", server.isClustered() ? "cluster" : "standalone");
     line("server_name", "kvsep");
     line("os", System.getProperty("os.name") + " " + System.getProperty("os.arch"));
     line("arch_bits", 64);
@@ -118,12 +118,12 @@ final class ServerInfo {
   private void replication() {
     line("role", "master");
     line("connected_slaves", 0);
-    line("master_repl_offset", 0);
+    ClusterNode node = server.node();
+    line("master_repl_offset", node == null ? 0 : ClusterTopology.offset(node.status()));
   }
 
-  /** The commands CLUSTER are missing, so that clients do not look for other nodes. */
   private void cluster() {
-    line("cluster_enabled", 0);
+    line("cluster_enabled", server.isClustered() ? 1 : 0);
     ClusterNode node = server.node();
     if (node != null) {
       line("kvsep_cluster", node.cluster());

@@ -69,6 +69,11 @@ final class ServerState {
     return node;
   }
 
+  /** Whether clients of Redis Cluster find the other nodes. */
+  boolean isClustered() {
+    return node != null && !options.peers().isEmpty();
+  }
+
   /** Whether a failure means that the cluster did not answer. */
   boolean isUnavailable(Throwable failure) {
     return node != null && node.unavailable(failure) != null;

@@ -169,7 +169,7 @@ final class SessionCommands {
     out.integer(call.session.protocol);
     out.bulk("id");
     out.integer(call.session.id);
-    out.pair("mode", "standalone");
+    out.pair("mode", call.server.isClustered() ? "cluster" : "standalone");
     out.pair("role", "master");
     out.bulk("modules");
     out.array(0);

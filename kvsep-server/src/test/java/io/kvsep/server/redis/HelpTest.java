@@ -34,7 +34,7 @@ final class HelpTest {
   /** Errors of unknown subcommands point to it. */
   @Test
   void helpNamesSubcommandsThatThereAre() throws IOException {
-    for (String command : List.of("CLIENT", "CONFIG", "COMMAND", "OBJECT")) {
+    for (String command : List.of("CLIENT", "CLUSTER", "CONFIG", "COMMAND", "OBJECT")) {
       String[] lines = client.ask(command + " HELP").split("\\^", -1);
       assertEquals("*" + (lines.length - 2), lines[0]);
       assertTrue(lines[1].startsWith("+" + command + " <subcommand>"), lines[1]);
