@@ -39,16 +39,20 @@ final class ContentHash {
   /**
    * @param entriesMax more entries are not read, and the result has a count of {@code entriesMax} +
    *     1
+   * @param bytesMax of keys and values; the same
    */
-  static Range ofRange(KvCursor cursor, int entriesMax) {
+  static Range ofRange(KvCursor cursor, int entriesMax, long bytesMax) {
     MessageDigest digest = sha256();
     int count = 0;
+    long bytes = 0;
     while (cursor.next()) {
       count++;
-      if (count > entriesMax) {
+      ByteBuffer key = cursor.keyView();
+      bytes += key.remaining() + cursor.valueLength();
+      if (count > entriesMax || bytes > bytesMax) {
+        count = entriesMax + 1;
         break;
       }
-      ByteBuffer key = cursor.keyView();
       update(digest, key.remaining());
       digest.update(key);
       update(digest, cursor.expiresAtMillis().orElse(0));

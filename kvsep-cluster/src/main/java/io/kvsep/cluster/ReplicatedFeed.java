@@ -83,12 +83,22 @@ final class ReplicatedFeed implements ChangeFeed {
     try {
       store = now;
       local = open(now);
+      findStart();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @GuardedBy("lock")
+  private void findStart() {
+    try {
       while (!whole && readOn()) {
         requireNotLost();
       }
       requireNotLost();
-    } finally {
-      lock.unlock();
+    } catch (RuntimeException | Error e) {
+      local.close();
+      throw e;
     }
   }
 
@@ -197,6 +207,7 @@ final class ReplicatedFeed implements ChangeFeed {
       return false;
     } catch (ChangesLostException e) {
       entry.clear();
+      local.close();
       local = openFrom(now, e.lostSequence());
       whole = false;
       return true;

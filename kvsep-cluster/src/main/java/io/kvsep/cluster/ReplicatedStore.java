@@ -21,7 +21,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.LongStream;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.proto.RaftProtos.CommitInfoProto;
@@ -525,14 +524,14 @@ public final class ReplicatedStore implements AutoCloseable {
    *
    * @param change of a copy of the members; false if there is nothing to change
    */
-  private void changeMembers(Predicate<List<RaftPeer>> change) {
+  private void changeMembers(Function<List<RaftPeer>, Boolean> change) {
     long end = System.nanoTime() + options.requestTimeout().toNanos();
     while (true) {
       // After it, this node knows the members that the leader knows.
       barrier.await();
       List<RaftPeer> current = List.copyOf(node.division(group).getRaftConf().getCurrentPeers());
       List<RaftPeer> wanted = new ArrayList<>(current);
-      if (!change.test(wanted)) {
+      if (!change.apply(wanted)) {
         return;
       }
       SetConfigurationRequest.Arguments arguments =

@@ -19,9 +19,6 @@ import org.jspecify.annotations.Nullable;
 final class ReplicatedTransaction extends RecordingView implements Transaction {
   private static final int TRIES_MAX = 64;
 
-  /** Every node reads as much when it applies the transaction, while other writes wait. */
-  private static final int RANGE_ENTRIES_MAX = 65_536;
-
   private static final long PAUSE_NANOS_MIN = 100_000;
   private static final long PAUSE_NANOS_MAX = 50_000_000;
 
@@ -170,10 +167,14 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
                     views.state().reader(range.keyspace()),
                     range.from(),
                     range.to(),
-                    RANGE_ENTRIES_MAX);
-            if (content.count() > RANGE_ENTRIES_MAX) {
+                    Conditions.RANGE_ENTRIES_MAX);
+            if (content.count() > Conditions.RANGE_ENTRIES_MAX) {
               throw new LimitExceededException(
-                  "the transaction scanned more than " + RANGE_ENTRIES_MAX + " entries");
+                  "the transaction scanned more than "
+                      + Conditions.RANGE_ENTRIES_MAX
+                      + " entries or "
+                      + (Conditions.RANGE_BYTES_MAX >> 20)
+                      + " MiB in a row");
             }
             recorder.request().rangeIs(range.keyspace(), range.from(), range.to(), content);
           }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.Durability;
+import io.kvsep.KvCursor;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.StoresOnStorage;
@@ -163,6 +164,23 @@ final class GroupStoreTest {
       assertNull(store.store().get(bytes("k")), "not committed yet");
       store.commit();
       assertArrayEquals(bytes("3"), store.store().get(bytes("k")));
+    }
+  }
+
+  @Test
+  void longRangesAreNotRead() throws Exception {
+    try (GroupStore store = inMemory(new ManualClock(1))) {
+      store.store().put(bytes("a"), bytes("12"));
+      store.store().put(bytes("b"), bytes("345"));
+      assertEquals(2, range(store, 2, 7).count());
+      assertEquals(3, range(store, 2, 6).count());
+      assertEquals(2, range(store, 1, 7).count());
+    }
+  }
+
+  private static ContentHash.Range range(GroupStore store, int entriesMax, long bytesMax) {
+    try (KvCursor cursor = store.store().cursor()) {
+      return ContentHash.ofRange(cursor, entriesMax, bytesMax);
     }
   }
 

@@ -19,6 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -107,6 +108,7 @@ final class ReplicatedStoreTest {
                     .snapshotLogBytes(5_000_000)
                     .requestTimeout(Duration.ofMinutes(1)))) {
       ReplicatedStore first = group.leader();
+      long term = first.term();
       assertEquals(Set.of("a", "b", "c"), first.members().keySet());
       Keyspace before = first.store().keyspace("users");
       for (ReplicatedStore node : group.nodes()) {
@@ -117,7 +119,6 @@ final class ReplicatedStoreTest {
           assertArrayEquals(bytes("v"), node.store().get(bytes("from " + writer)));
         }
       }
-      long term = first.term();
       group.stop(first.nodeId());
 
       KvStore store = group.nodes().iterator().next().store();
@@ -170,6 +171,22 @@ final class ReplicatedStoreTest {
       group.stop("a");
       joined.store().put(bytes("alone"), bytes("v"));
       assertArrayEquals(bytes("w"), joined.store().get(bytes("k")));
+    }
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = "kvsep.exhaustive", matches = "true")
+  void theLongestRequestIsWritten() throws Exception {
+    int bytesMax = 48 << 20;
+    try (TestGroup group =
+        new TestGroup(directory, 2, options -> options.requestBytesMax(bytesMax))) {
+      KvStore store = group.follower().store();
+      byte[] value = new byte[bytesMax - 100];
+      new Random(1).nextBytes(value);
+      store.put(bytes("k"), value);
+      store.put(bytes("l"), value);
+      assertArrayEquals(value, store.get(bytes("k")));
+      assertSameContent(group);
     }
   }
 

@@ -160,8 +160,7 @@ final class ClusterFiguresTest {
     };
   }
 
-  private static BiConsumer<Random, byte[]> getter(
-      ReplicatedStore node, Consistency consistency) {
+  private static BiConsumer<Random, byte[]> getter(ReplicatedStore node, Consistency consistency) {
     return (random, value) ->
         assertEquals(VALUE_BYTES, node.get(key(random.nextInt(KEYS)), consistency).length);
   }

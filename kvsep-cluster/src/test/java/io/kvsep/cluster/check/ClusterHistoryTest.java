@@ -1,17 +1,29 @@
 package io.kvsep.cluster.check;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.Change;
+import io.kvsep.ChangeFeed;
+import io.kvsep.ScanOptions;
+import io.kvsep.cluster.ClusterException;
 import io.kvsep.cluster.ReplicatedStore;
+import io.kvsep.error.KvException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -19,8 +31,8 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What clients of three nodes in this process see, while the leader changes and a node stops and
- * starts. {@link ClusterFaultTest} does worse things to processes.
+ * What clients of three nodes in this process see, and readers of their changes, while the leader
+ * changes and a node stops and starts. {@link ClusterFaultTest} does worse things to processes.
  */
 @Timeout(120)
 final class ClusterHistoryTest implements Clients.Nodes {
@@ -62,7 +74,12 @@ final class ClusterHistoryTest implements Clients.Nodes {
             directory.resolve("n" + node),
             "n" + node,
             peers,
-            List.of("election=150", "request=2000", "snapshot=20000", "preserved=50")));
+            List.of(
+                "election=150",
+                "request=2000",
+                "snapshot=20000",
+                "preserved=50",
+                "retention=100000000")));
   }
 
   /** All at once: a node takes most of a second. */
@@ -110,9 +127,76 @@ final class ClusterHistoryTest implements Clients.Nodes {
     nodes.set(node, open(node));
   }
 
+  private synchronized ReplicatedStore node(int node) {
+    return nodes.get(node);
+  }
+
+  /** Reads a few changes at one node, goes on at the next, and so on. */
+  private final class Follower {
+    private final List<Long> seen = new ArrayList<>();
+    private final Map<String, String> content = new TreeMap<>();
+    private final AtomicBoolean stopped = new AtomicBoolean();
+    private CompletableFuture<Void> ended = CompletableFuture.completedFuture(null);
+
+    Follower start() {
+      ended = CompletableFuture.runAsync(this::run, workers);
+      return this;
+    }
+
+    private void run() {
+      for (int i = 0; !stopped.get(); i++) {
+        try {
+          read(node(i % NODES), 20, Duration.ofMillis(20));
+        } catch (ClusterException | KvException e) {
+          // The node is starting again.
+          LockSupport.parkNanos(1_000_000);
+        }
+      }
+    }
+
+    private void read(ReplicatedStore node, int most, Duration wait) {
+      long last = seen.isEmpty() ? 0 : seen.get(seen.size() - 1);
+      try (ChangeFeed feed = node.store().changes(last)) {
+        for (int i = 0; i < most; i++) {
+          Change change = feed.poll(wait);
+          if (change == null) {
+            return;
+          }
+          seen.add(change.sequence());
+          String key = new String(change.key(), UTF_8);
+          if (change.kind() == Change.Kind.PUT) {
+            content.put(key, new String(change.value(), UTF_8));
+          } else {
+            content.remove(key);
+          }
+        }
+      }
+    }
+
+    /** It has seen every change once, and what every node has. */
+    void end() {
+      stopped.set(true);
+      ended.join();
+      read(node(0), Integer.MAX_VALUE, Duration.ZERO);
+      for (int node = 0; node < NODES; node++) {
+        Follower whole = new Follower();
+        whole.read(node(node), Integer.MAX_VALUE, Duration.ZERO);
+        assertEquals(whole.seen, seen);
+        Map<String, String> found = new TreeMap<>();
+        node(node)
+            .store()
+            .forEach(
+                ScanOptions.all(),
+                (key, value) -> found.put(new String(key, UTF_8), new String(value, UTF_8)));
+        assertEquals(found, content);
+      }
+    }
+  }
+
   @Test
   void callsAreLinearizableWhileTheLeaderChanges() throws IOException {
     start();
+    Follower follower = new Follower().start();
     try (Clients clients = new Clients(this, history, "get", KEYS, ANSWER_MILLIS_MAX)) {
       clients.start(CLIENTS, 1);
       clients.awaitAcknowledged(PROGRESS, WAIT_SECONDS_MAX);
@@ -120,6 +204,7 @@ final class ClusterHistoryTest implements Clients.Nodes {
       ask(next, "transfer", "n" + next).join();
       clients.awaitAcknowledged(PROGRESS, WAIT_SECONDS_MAX);
     }
+    follower.end();
     History.requireLinearizable(history.calls(), "three nodes in one process", HISTORIES);
   }
 
@@ -127,6 +212,7 @@ final class ClusterHistoryTest implements Clients.Nodes {
   @EnabledIfSystemProperty(named = "kvsep.exhaustive", matches = "true")
   void callsAreLinearizableWhileANodeRestarts() throws IOException {
     start();
+    Follower follower = new Follower().start();
     try (Clients clients = new Clients(this, history, "get", KEYS, ANSWER_MILLIS_MAX)) {
       clients.start(CLIENTS, 1);
       for (int i = 0; i < NODES; i++) {
@@ -135,6 +221,7 @@ final class ClusterHistoryTest implements Clients.Nodes {
       }
       clients.awaitAcknowledged(PROGRESS, WAIT_SECONDS_MAX);
     }
+    follower.end();
     History.requireLinearizable(history.calls(), "three nodes in one process", HISTORIES);
   }
 

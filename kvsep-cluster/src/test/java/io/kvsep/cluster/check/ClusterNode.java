@@ -90,9 +90,8 @@ final class ClusterNode {
       addresses.put(peer.substring(0, peer.indexOf('=')), peer.substring(peer.indexOf('=') + 1));
     }
     ClusterOptions.Builder builder =
-        ClusterOptions.builder(name, addresses, directory)
-            .requestBytesMax(1 << 20)
-            .store(store -> store.memoryBudgetBytes(16 << 20).segmentBytes(1 << 20));
+        ClusterOptions.builder(name, addresses, directory).requestBytesMax(1 << 20);
+    long retention = 0;
     for (String option : options) {
       String value = option.substring(option.indexOf('=') + 1);
       switch (option.substring(0, option.length() - value.length())) {
@@ -104,9 +103,14 @@ final class ClusterNode {
         case "snapshot=" -> builder.snapshotLogBytes(Long.parseLong(value));
         case "preserved=" -> builder.preservedEntries(Long.parseLong(value));
         case "joining=" -> builder.joining(Boolean.parseBoolean(value));
+        case "retention=" -> retention = Long.parseLong(value);
         default -> throw new IllegalArgumentException("option: " + option);
       }
     }
+    long retained = retention;
+    builder.store(
+        store ->
+            store.memoryBudgetBytes(16 << 20).segmentBytes(1 << 20).changeRetentionBytes(retained));
     return builder.build();
   }
 
