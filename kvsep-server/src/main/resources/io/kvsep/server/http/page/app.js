@@ -60,7 +60,7 @@ function tiles(stats, rates) {
     ['write amplification', stats.writeAmplification.toFixed(2)],
     ['open cursors and snapshots', countText(stats.openCursors + stats.openSnapshots)],
     ['connections' + (redisClients === undefined ? '' : ', HTTP and Redis'), countText(stats.server.connections) + (redisClients === undefined ? '' : ' + ' + countText(redisClients))],
-    ['requests answered with an error', countText(problems)],
+    ['answered with an error', countText(problems)],
   ];
   get('tiles').replaceChildren(
     ...figures.map(([name, value]) => {
