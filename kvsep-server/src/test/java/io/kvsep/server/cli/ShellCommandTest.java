@@ -241,7 +241,7 @@ final class ShellCommandTest {
     ByteArrayOutputStream output =
         new ByteArrayOutputStream() {
           @Override
-          public void write(byte[] bytes, int offset, int length) {
+          public synchronized void write(byte[] bytes, int offset, int length) {
             super.write(bytes, offset, length);
             running.get().interrupt();
           }
