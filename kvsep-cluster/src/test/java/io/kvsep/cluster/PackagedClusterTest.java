@@ -87,6 +87,16 @@ final class PackagedClusterTest {
   }
 
   @Test
+  void itsDemonstrationFindsNothingWrong() throws Exception {
+    Assumptions.assumeTrue(File.separatorChar == '/');
+    Process demo = started(unpacked().resolve("bin/kvsep").toString(), "cluster", "demo", "--json");
+    String output = new String(demo.getInputStream().readAllBytes(), UTF_8);
+    assertEquals("", errors(demo));
+    assertEquals(0, demo.waitFor(), output);
+    assertTrue(output.endsWith("\"result\":\"ok\"}\n"), output);
+  }
+
+  @Test
   void itsJarAloneSaysWhatIsMissing() throws Exception {
     Assumptions.assumeTrue(File.separatorChar == '/');
     Path jar = unpacked().resolve("lib/kvsep.jar");

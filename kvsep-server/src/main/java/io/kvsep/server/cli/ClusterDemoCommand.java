@@ -34,7 +34,7 @@ final class ClusterDemoCommand implements Callable<Integer> {
   @Option(
       names = "--clients",
       paramLabel = "N",
-      defaultValue = "8",
+      defaultValue = "6",
       description = "Write with N clients at once, 1 to 64 (default: ${DEFAULT-VALUE}).")
   private int clients;
 

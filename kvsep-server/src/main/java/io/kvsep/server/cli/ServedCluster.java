@@ -32,12 +32,6 @@ record ServedCluster(ClusterStatus status, String text) {
     }
   }
 
-  boolean hasMember(String node) {
-    return status.groups().stream()
-        .flatMap(group -> group.members().stream())
-        .anyMatch(member -> member.node().equals(node));
-  }
-
   /** Reads what it knows, and passes over members of other names. */
   private static final class Reader {
     private final JsonParser parser;
