@@ -27,7 +27,6 @@ final class ClusterDemo {
   private static final String FOURTH = "d";
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
-  private static final String COLUMNS = "%-4s  %-21s  %-8s  %9s  %9s  %7s  %5s  %-12s";
 
   /** Writes between two events, of all clients. */
   private static final int WRITES = 200;
@@ -317,7 +316,8 @@ final class ClusterDemo {
   }
 
   private static String row(Object... cells) {
-    return String.format(Locale.ROOT, COLUMNS, cells).stripTrailing();
+    return String.format(Locale.ROOT, "%-4s  %-21s  %-8s  %9s  %9s  %7s  %5s  %-12s", cells)
+        .stripTrailing();
   }
 
   private void conclude(

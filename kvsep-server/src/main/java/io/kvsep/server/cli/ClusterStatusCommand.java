@@ -20,8 +20,6 @@ import picocli.CommandLine.Option;
       "entries of the log. Exit code 1 when a shard has no leader."
     })
 final class ClusterStatusCommand implements Callable<Integer> {
-  private static final String COLUMNS = "%5s  %-12s  %-21s  %-9s  %5s  %11s  %11s  %7s";
-
   private final Streams streams;
 
   @Mixin private final ServerOptions server = new ServerOptions();
@@ -82,7 +80,7 @@ final class ClusterStatusCommand implements Callable<Integer> {
   }
 
   private static String row(Object... cells) {
-    return String.format(Locale.ROOT, COLUMNS, cells);
+    return String.format(Locale.ROOT, "%5s  %-12s  %-21s  %-9s  %5s  %11s  %11s  %7s", cells);
   }
 
   private static String orDash(@Nullable String text) {

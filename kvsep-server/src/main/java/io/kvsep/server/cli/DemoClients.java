@@ -125,7 +125,7 @@ final class DemoClients implements AutoCloseable {
   private final class Client extends Thread {
     private final int number;
     private int node;
-    private volatile int written;
+    private int written;
     private volatile @Nullable RuntimeException failure;
 
     Client(int number) {

@@ -148,7 +148,7 @@ final class ClusterTopology {
         out.integer(member.port());
         out.pair("ip", member.host());
         out.pair("endpoint", member.host());
-        out.pair("role", member == shard.master() ? "master" : "replica");
+        out.pair("role", member.equals(shard.master()) ? "master" : "replica");
         out.bulk("replication-offset");
         out.integer(member.offset());
         out.pair("health", "online");

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -170,7 +171,7 @@ final class ClusterClientsTest {
     String leader = String.valueOf(leaders.get(0));
     String next = leader.equals("b") ? "c" : "b";
     leaders.set(0, next);
-    servers.get(leader).close();
+    Objects.requireNonNull(servers.get(leader)).close();
   }
 
   @ParameterizedTest
