@@ -72,6 +72,8 @@ final class PackagedServerTest {
       assertEquals("value", jedis.get("key"));
       assertTrue(get(client, server.http() + "/metrics").body().contains("kvsep_"));
       assertTrue(get(client, server.http() + "/").body().contains("<html"));
+      assertTrue(get(client, server.http() + "/page/app.js").body().contains("/v1/stats"));
+      assertEquals(200, get(client, server.http() + "/v1/stats").statusCode());
       assertEquals(0, server.terminate(), server::errors);
     }
   }
