@@ -104,7 +104,7 @@ final class ReplicatedFeed implements ChangeFeed {
 
   /** The number of the last change of an entry, 0 for index -1. */
   static long after(long index) {
-    return index + 1 << CHANGE_BITS;
+    return (index + 1) << CHANGE_BITS;
   }
 
   @Override
@@ -235,7 +235,7 @@ final class ReplicatedFeed implements ChangeFeed {
     if (!whole && index >= wanted && store.lastChange() >= wanted) {
       lost = after(index);
     } else if (index >= wanted) {
-      long first = index == wanted ? position & (1 << CHANGE_BITS) - 1 : 0;
+      long first = index == wanted ? position & ((1 << CHANGE_BITS) - 1) : 0;
       int count = entry.size();
       for (int i = (int) Math.min(first, count); i < count; i++) {
         boolean last = i == count - 1;

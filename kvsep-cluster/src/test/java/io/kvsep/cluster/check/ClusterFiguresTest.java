@@ -3,6 +3,7 @@ package io.kvsep.cluster.check;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import com.google.errorprone.annotations.FormatMethod;
 import io.kvsep.Durability;
 import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
@@ -22,6 +23,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -116,7 +118,8 @@ final class ClusterFiguresTest {
     for (int writers : List.of(0, 8)) {
       Path root = directory.resolve("copy" + writers);
       Map<String, String> addresses = addresses(2);
-      Map<String, String> first = Map.of("n0", addresses.get("n0"));
+      Map<String, String> first = new LinkedHashMap<>(addresses);
+      String joining = Objects.requireNonNull(first.remove("n1"));
       try (ReplicatedStore from = open(root, "n0", first, false)) {
         fill(from, (int) (COPY_BYTES / VALUE_BYTES));
         from.takeSnapshot();
@@ -126,7 +129,7 @@ final class ClusterFiguresTest {
         long start = System.nanoTime();
         try (ReplicatedStore to = open(root, "n1", addresses, true)) {
           int calls = 1;
-          while (!added(from, addresses.get("n1"))) {
+          while (!added(from, joining)) {
             calls++;
           }
           double seconds = (System.nanoTime() - start) / 1e9;
@@ -148,7 +151,7 @@ final class ClusterFiguresTest {
       member.add("n1", address);
       return true;
     } catch (ClusterException e) {
-      say("catch-up: %s, %s", e.getMessage(), e.getCause());
+      say("%s", e + ", " + e.getCause());
       return false;
     }
   }
@@ -162,7 +165,9 @@ final class ClusterFiguresTest {
 
   private static BiConsumer<Random, byte[]> getter(ReplicatedStore node, Consistency consistency) {
     return (random, value) ->
-        assertEquals(VALUE_BYTES, node.get(key(random.nextInt(KEYS)), consistency).length);
+        assertEquals(
+            VALUE_BYTES,
+            Objects.requireNonNull(node.get(key(random.nextInt(KEYS)), consistency)).length);
   }
 
   private static byte[] key(int number) {
@@ -247,6 +252,7 @@ final class ClusterFiguresTest {
             .build());
   }
 
+  @FormatMethod
   private static void say(String format, Object... values) {
     System.out.println(String.format(format, values));
   }
