@@ -1,9 +1,6 @@
 package io.kvsep.error;
 
-/**
- * A write on a store opened read-only. Nothing was written; the store can still be read. A
- * programming error, so not a {@link KvException}.
- */
+/** A write on a store opened read-only. Nothing was written; the store can still be read. */
 public final class ReadOnlyStoreException extends KvException {
   private static final long serialVersionUID = 1L;
 

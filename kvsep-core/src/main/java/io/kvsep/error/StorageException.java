@@ -1,5 +1,8 @@
 package io.kvsep.error;
 
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+
 /**
  * The device or file system failed an operation; the cause is kept. A write that throws this was
  * not applied. On a full disk, writes fail until space is freed and then succeed without reopening;
@@ -9,12 +12,19 @@ public final class StorageException extends KvException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * Creates the exception.
+   * Creates the exception. The reason that the device gave is added to the message.
    *
    * @param message what happened
    * @param cause the error that caused it
    */
   public StorageException(String message, Throwable cause) {
-    super(message, cause);
+    super(withReason(message, cause), cause);
+  }
+
+  private static String withReason(String message, Throwable cause) {
+    boolean nameOnly = cause instanceof FileSystemException file && file.getReason() == null;
+    boolean tells = cause instanceof StorageException || cause instanceof IOException && !nameOnly;
+    String reason = tells ? cause.getMessage() : null;
+    return reason == null || message.contains(reason) ? message : message + ": " + reason;
   }
 }

@@ -204,7 +204,7 @@ final class FullDiskTest {
         (operation, name) -> operation == Operation.DELETE && name.equals(COPY));
     StorageException error = openError(full);
     assertNotNull(error);
-    assertTrue(String.valueOf(error.getCause()).contains("No space left"), error::toString);
+    assertTrue(String.valueOf(error.getMessage()).contains("No space left"), error::toString);
     CrashableStorage later = full.moment();
     assertTrue(later.list().contains(COPY));
     later.capacityBytes(Long.MAX_VALUE);
