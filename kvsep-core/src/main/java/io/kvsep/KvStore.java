@@ -172,6 +172,7 @@ public interface KvStore extends KeyspaceView, AutoCloseable {
    * @return what was restored and what is lost
    * @throws StoreLockedException if the damaged store is open for writing
    * @throws CorruptionException if the directory contains no trace of a store
+   * @throws IncompatibleFormatException if a later release wrote CURRENT or the manifest
    * @throws StorageException if a device operation failed or {@code target} is in use; nothing is
    *     left in {@code target}
    * @throws IllegalArgumentException if one directory is inside the other, links resolved

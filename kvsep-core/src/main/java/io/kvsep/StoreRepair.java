@@ -14,6 +14,8 @@ import io.kvsep.internal.repair.Repair;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryNotEmptyException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -73,7 +75,12 @@ final class StoreRepair {
       throws IOException {
     long start = Ticker.system().nanos();
     Path work = place.resolveSibling(place.getFileName() + SUFFIX);
-    Files.createDirectory(work);
+    try {
+      Files.createDirectory(work);
+    } catch (FileAlreadyExistsException e) {
+      String why = "an interrupted repair left it, delete it first";
+      throw new FileSystemException(work.toString(), null, why);
+    }
     RepairReport report;
     boolean whole = false;
     try {

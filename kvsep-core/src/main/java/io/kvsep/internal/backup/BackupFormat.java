@@ -118,7 +118,11 @@ final class BackupFormat {
       throw new IncompatibleFormatException(
           NAME,
           older ? Reason.TOO_OLD : Reason.TOO_NEW,
-          "format version " + version + ", this release reads " + FORMAT_VERSION);
+          "format version "
+              + Integer.toUnsignedLong(version)
+              + (older ? " is of an earlier" : " is of a later")
+              + " release of kvsep, this one reads "
+              + FORMAT_VERSION);
     }
     StoreId source = new StoreId(bytes.getLong(), bytes.getLong());
     Header header = new Header(source, flags == COMPLETE, bytes.getLong(), bytes.getLong());

@@ -128,22 +128,25 @@ final class RestoreJob {
       if (!(untouched && header.since() == 0) && !follows) {
         String needed =
             header.since() == 0
-                ? "a backup of everything needs a store that was never written to"
-                : "the backup goes on from " + header.since() + " of store " + header.source();
-        throw refused(needed + ", and this store is " + describe(restored));
+                ? "a full backup needs a store that was never written to"
+                : "a backup of changes since "
+                    + header.since()
+                    + " needs a store restored up to there from store "
+                    + header.source();
+        throw refused(needed + ", and this one " + describe(restored));
       }
     }
 
     private String describe(@Nullable Restored restored) {
       if (restored == null) {
-        return "one of its own";
+        return "was not restored from a backup";
       }
       boolean changed = restored.sequence() != reads.visibleSequence();
-      return "at "
+      return "was restored up to "
           + restored.until()
-          + " of store "
+          + " from store "
           + restored.source()
-          + (changed ? ", and changed" : "");
+          + (changed ? ", and changed since" : "");
     }
 
     Set<Integer> dropped() {

@@ -96,8 +96,11 @@ public record FileHeader(StoreId storeId, long number) {
           file,
           older ? Reason.TOO_OLD : Reason.TOO_NEW,
           String.format(
-              "format version %d, this release reads %d to %d",
-              Integer.toUnsignedLong(version), kind.versionMin(), kind.version()));
+              "format version %d is of %s release of kvsep, this one reads %d to %d",
+              Integer.toUnsignedLong(version),
+              older ? "an earlier" : "a later",
+              kind.versionMin(),
+              kind.version()));
     }
     StoreId storeId =
         new StoreId(region.getLong(STORE_ID_AT), region.getLong(STORE_ID_AT + Long.BYTES));

@@ -2,6 +2,7 @@ package io.kvsep.internal.version;
 
 import io.kvsep.error.CorruptionException;
 import io.kvsep.error.IncompatibleFormatException;
+import io.kvsep.error.IncompatibleFormatException.Reason;
 import io.kvsep.internal.base.LogPosition;
 import io.kvsep.internal.base.StoreId;
 import io.kvsep.internal.io.FileHeader;
@@ -106,6 +107,7 @@ public record SalvagedManifest(
         problem = e;
         names = ManifestReader.keyspacesInFront(storage, candidate, ledger).byName();
       } catch (IncompatibleFormatException e) {
+        requireNotLater(e);
         problem =
             new CorruptionException(
                 StoreFiles.manifest(candidate.number()),
@@ -125,6 +127,13 @@ public record SalvagedManifest(
         LogPosition.START,
         LogPosition.START,
         0);
+  }
+
+  /** A store that a later release has written is not damaged. */
+  private static void requireNotLater(Exception e) {
+    if (e instanceof IncompatibleFormatException other && other.reason() == Reason.TOO_NEW) {
+      throw other;
+    }
   }
 
   private static List<CorruptionException> problems(
@@ -169,6 +178,7 @@ public record SalvagedManifest(
       } catch (CorruptionException e) {
         found.problem = e;
       } catch (IncompatibleFormatException | NoSuchFileException e) {
+        requireNotLater(e);
         found.problem = ofCurrent("the file that names the manifest", e.getMessage());
       }
       for (FileHeader header : manifests(storage, ledger)) {
