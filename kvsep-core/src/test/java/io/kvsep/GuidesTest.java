@@ -16,6 +16,7 @@ import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -152,6 +153,32 @@ final class GuidesTest {
     Iterator<Map.Entry<byte[], byte[]>> entries = source.entrySet().iterator(); // or a Stream
     long count = store.bulkLoad(entries); // or store.in(keyspace).bulkLoad(entries)
     return count;
+  }
+
+  @Test
+  void pagesFollowEachOther() {
+    for (int i = 0; i < 5; i++) {
+      store.put(bytes("user/" + i), bytes("Ada"));
+    }
+    assertEquals(List.of("user/0", "user/1"), page(bytes("user/"), null, 2));
+    assertEquals(List.of("user/2", "user/3"), page(bytes("user/"), bytes("user/1"), 2));
+    store.delete(bytes("user/3"));
+    assertEquals(List.of("user/4"), page(bytes("user/"), bytes("user/3"), 2));
+    assertEquals(List.of(), page(bytes("user/"), bytes("user/4"), 2));
+  }
+
+  private List<String> page(byte[] prefix, byte @Nullable [] last, int size) {
+    List<byte[]> page = new ArrayList<>();
+    try (KvCursor cursor = store.cursor(ScanOptions.prefix(prefix))) {
+      boolean found = last == null ? cursor.next() : cursor.seek(last);
+      if (found && Arrays.equals(cursor.key(), last)) {
+        found = cursor.next(); // the page before ended with it, unless it was deleted since
+      }
+      for (; found && page.size() < size; found = cursor.next()) {
+        page.add(cursor.key());
+      }
+    }
+    return page.stream().map(key -> new String(key, UTF_8)).toList();
   }
 
   @Test
