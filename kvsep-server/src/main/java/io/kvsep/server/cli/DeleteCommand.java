@@ -37,15 +37,22 @@ final class DeleteCommand implements Callable<Integer> {
   @Option(names = "--to", paramLabel = "K", description = "All keys before K; needs --from.")
   private @Nullable String to;
 
+  @Option(names = "--all", description = "All keys of the store or keyspace.")
+  private boolean all;
+
   @Option(names = "--key-hex", description = "KEY, P and K are hexadecimal digits.")
   private boolean keyHex;
 
   @Override
   public Integer call() {
     boolean bounds = from != null || to != null;
-    if ((key != null ? 1 : 0) + (prefix != null ? 1 : 0) + (bounds ? 1 : 0) != 1
+    if ((key != null ? 1 : 0) + (prefix != null ? 1 : 0) + (bounds ? 1 : 0) + (all ? 1 : 0) != 1
         || (bounds && (from == null || to == null))) {
-      throw CommandFailure.misused("give KEY, --prefix, or --from and --to");
+      throw CommandFailure.misused("give KEY, --prefix, --from and --to, or --all");
+    }
+    // As from a shell's variable that is not set.
+    if (prefix != null && prefix.isEmpty()) {
+      throw CommandFailure.misused("--prefix is empty; --all deletes all keys");
     }
     byte[] first = parsed("KEY", key);
     byte[] start = parsed("--prefix", prefix);
@@ -59,6 +66,8 @@ final class DeleteCommand implements Callable<Integer> {
         deletePrefix(writer, start);
       } else if (lower != null && upper != null) {
         writer.deleteRange(lower, upper);
+      } else {
+        deletePrefix(writer, new byte[0]);
       }
     }
     return Kvsep.DONE;

@@ -11,6 +11,10 @@ final class KeyArgument {
   private boolean keyHex;
 
   byte[] bytes() {
+    // Told before the command creates a store.
+    if (key.isEmpty()) {
+      throw CommandFailure.failed("the key is empty");
+    }
     return KeyNotation.parse("KEY", key, keyHex);
   }
 }

@@ -26,14 +26,21 @@ final class KeyNotation {
             name + " must be an even number of hexadecimal digits: " + argument);
       }
     }
-    if (isLossy(argument, System.getProperty("sun.jnu.encoding", "UTF-8"))) {
-      throw CommandFailure.misused(
-          name
-              + " may hold bytes that the encoding of this locale ("
-              + System.getProperty("sun.jnu.encoding")
-              + ") cannot carry: set LC_ALL=C.UTF-8, or give it in hexadecimal");
+    if (isLossy(argument)) {
+      throw CommandFailure.misused(name + lost() + ", or give it in hexadecimal");
     }
     return argument.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /** What to tell of a lossy argument, behind its name. */
+  static String lost() {
+    return " may hold bytes that the encoding of this locale ("
+        + System.getProperty("sun.jnu.encoding")
+        + ") cannot carry: set LC_ALL=C.UTF-8";
+  }
+
+  static boolean isLossy(String argument) {
+    return isLossy(argument, System.getProperty("sun.jnu.encoding", "UTF-8"));
   }
 
   /** In an ASCII locale the JVM replaces every other byte of an argument with a question mark. */

@@ -90,6 +90,9 @@ final class KeyspaceOption {
         throw new TypeConversionException(
             "the name of a keyspace is text, this one has half of a surrogate pair");
       }
+      if (KeyNotation.isLossy(text)) {
+        throw new TypeConversionException("the name" + KeyNotation.lost());
+      }
       int length = text.getBytes(StandardCharsets.UTF_8).length;
       if (length == 0 || length > BYTES_MAX) {
         throw new TypeConversionException(

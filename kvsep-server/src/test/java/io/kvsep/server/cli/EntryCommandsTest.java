@@ -68,7 +68,11 @@ final class EntryCommandsTest {
     assertEquals("d\n0xffff\n", run("scan", "--keys-only").succeeds().text());
     run("delete", "--key-hex", "--prefix", "ff").succeeds();
     assertEquals("d\n", run("scan", "--keys-only").succeeds().text());
-    run("delete", "--prefix", "").succeeds();
+    assertEquals(
+        "--prefix is empty; --all deletes all keys (see kvsep delete --help)",
+        run("delete", "--prefix", "").failsWith(2));
+    assertEquals("d\n", run("scan", "--keys-only").succeeds().text());
+    run("delete", "--all").succeeds();
     assertEquals("", run("scan", "--keys-only").succeeds().text());
   }
 
@@ -79,6 +83,7 @@ final class EntryCommandsTest {
     run("delete", "--from", "a").failsWith(2);
     run("delete", "--to", "z").failsWith(2);
     run("delete", "key", "--prefix", "k").failsWith(2);
+    run("delete", "key", "--all").failsWith(2);
     run("delete", "--prefix", "k", "--from", "a", "--to", "z").failsWith(2);
     assertEquals("key\n", run("scan", "--keys-only").succeeds().text());
   }
@@ -265,6 +270,10 @@ final class EntryCommandsTest {
   @Test
   void limitsAreReported() {
     assertEquals("the key is empty", run("put", "", "value").failsWith(1));
+    Path none = folder.resolve("none");
+    assertEquals(
+        "the key is empty", CommandRun.of("put", "", "v", "--dir", none.toString()).failsWith(1));
+    assertFalse(Files.exists(none));
     String refusal = run("put", "x".repeat(65_536), "value").failsWith(1);
     assertTrue(refusal.contains("65,536") || refusal.contains("65536"), refusal);
   }
@@ -280,6 +289,11 @@ final class EntryCommandsTest {
     run("put", "key", "value", "more").failsWith(2);
     run("put", "\uFFFD", "value").failsWith(2);
     run("get", "\uD800").failsWith(2);
+    run("put", "key", "value", "--keyspace", "\uFFFD").failsWith(2);
+    String path = CommandRun.of("put", "key", "value", "--dir", "a\0b").failsWith(2);
+    assertTrue(path.startsWith("Invalid value for option '--dir': no path in this locale"), path);
+    path = run("restore", "a\0b").failsWith(1);
+    assertTrue(path.startsWith("no path in this locale"), path);
     assertFalse(Files.exists(Path.of(store)));
   }
 
