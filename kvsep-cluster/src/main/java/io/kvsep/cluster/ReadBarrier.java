@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +25,9 @@ final class ReadBarrier {
   private final byte[] nothing;
   private final Duration timeout;
 
+  /** Describes the group for messages. */
+  private final Supplier<String> group;
+
   private final Object lock = new Object();
 
   @GuardedBy("lock")
@@ -34,11 +38,16 @@ final class ReadBarrier {
   private @Nullable CompletableFuture<Long> next;
 
   ReadBarrier(
-      WriteGatherer writes, GroupStateMachine machine, RequestWriter nothing, Duration timeout) {
+      WriteGatherer writes,
+      GroupStateMachine machine,
+      RequestWriter nothing,
+      Duration timeout,
+      Supplier<String> group) {
     this.writes = writes;
     this.machine = machine;
     this.nothing = nothing.toBytes();
     this.timeout = timeout;
+    this.group = group;
   }
 
   /**
@@ -58,7 +67,9 @@ final class ReadBarrier {
       index = mine.join();
     } catch (CompletionException e) {
       throw new ClusterException(
-          "the group did not say within " + timeout + " what is committed", e.getCause(), false);
+          "the group did not say within " + timeout + " what is committed; " + group.get(),
+          e.getCause(),
+          false);
     }
     if (!awaitApplied(index, timeout)) {
       throw new ClusterException("index " + index + " is not applied", null, false);

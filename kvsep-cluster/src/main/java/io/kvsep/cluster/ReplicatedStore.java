@@ -85,7 +85,9 @@ public final class ReplicatedStore implements AutoCloseable {
     this.ownsNode = ownsNode;
     machine = node.machine(group);
     writes = new WriteGatherer(() -> node.newClient(group));
-    barrier = new ReadBarrier(writes, machine, newRequest(), options.requestTimeout());
+    barrier =
+        new ReadBarrier(
+            writes, machine, newRequest(), options.requestTimeout(), this::describeGroup);
   }
 
   /**
@@ -482,7 +484,10 @@ public final class ReplicatedStore implements AutoCloseable {
       throw new ClusterException(
           closed
               ? "the node was closed before the group answered"
-              : "the group did not answer within " + options.requestTimeout(),
+              : "the group did not answer within "
+                  + options.requestTimeout()
+                  + "; "
+                  + describeGroup(),
           e.getCause(),
           true);
     }
@@ -499,6 +504,16 @@ public final class ReplicatedStore implements AutoCloseable {
       case UNKNOWN -> throw new ClusterException("the answer was lost in a restart", null, true);
     }
     throw new IllegalStateException("status " + answer.status());
+  }
+
+  /** What to look at when the group does not answer. The leader may have stopped since. */
+  private String describeGroup() {
+    try {
+      String leader = leader().map(name -> name + " as its leader").orElse("no leader");
+      return "a majority of " + members() + " must run, this node knows " + leader;
+    } catch (ClusterException e) {
+      return "this node is closed";
+    }
   }
 
   private void requireOpen() {

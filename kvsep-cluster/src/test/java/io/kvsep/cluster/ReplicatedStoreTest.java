@@ -236,9 +236,13 @@ final class ReplicatedStoreTest {
       ClusterException write =
           assertThrows(ClusterException.class, () -> left.store().put(bytes("k"), bytes("w")));
       assertTrue(write.isOutcomeUnknown());
+      String told = String.valueOf(write.getMessage());
+      assertTrue(told.contains("; a majority of {a=127.0.0.1:"), told);
       ClusterException read =
           assertThrows(ClusterException.class, () -> left.store().get(bytes("k")));
       assertFalse(read.isOutcomeUnknown());
+      told = String.valueOf(read.getMessage());
+      assertTrue(told.contains(" must run, this node knows "), told);
       assertArrayEquals(bytes("v"), left.get(bytes("k"), Consistency.stale(0)));
       group.start(left.nodeId().equals("a") ? "b" : "a");
       TestGroup.await(() -> left.leader().isPresent());
