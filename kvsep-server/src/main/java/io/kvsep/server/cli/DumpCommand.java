@@ -87,6 +87,8 @@ final class DumpCommand implements Callable<Integer> {
       write(all, output);
       output.flush();
       target.finish();
+    } catch (IOException e) {
+      throw UnfinishedFile.named(Path.of(file), e);
     }
   }
 

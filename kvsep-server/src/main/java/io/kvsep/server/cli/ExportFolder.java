@@ -81,6 +81,8 @@ final class ExportFolder {
         file.channel().write(content);
       }
       return give(file, target, replaces);
+    } catch (IOException e) {
+      throw UnfinishedFile.named(target, e);
     }
   }
 

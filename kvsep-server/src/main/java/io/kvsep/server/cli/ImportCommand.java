@@ -148,7 +148,8 @@ final class ImportCommand implements Callable<Integer> {
     if (name.endsWith(".bin")) {
       return Format.BINARY;
     }
-    throw CommandFailure.misused("--format is wanted: the name of FILE does not tell");
+    throw CommandFailure.misused(
+        "--format is wanted: the name of FILE does not end with .csv, .jsonl, .ndjson or .bin");
   }
 
   private void load(InputStream input, long planned, Format given, long start) throws IOException {

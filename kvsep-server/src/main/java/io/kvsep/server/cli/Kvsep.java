@@ -1,15 +1,21 @@
 package io.kvsep.server.cli;
 
+import io.kvsep.error.CorruptionException;
 import io.kvsep.error.KvException;
 import io.kvsep.error.StorageException;
+import io.kvsep.error.StoreLockedException;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
+import java.nio.file.InvalidPathException;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +25,7 @@ import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.TypeConversionException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
@@ -125,6 +132,7 @@ public final class Kvsep {
     // A key may begin with @ without naming an argument file.
     line.setExpandAtFiles(false);
     line.setCaseInsensitiveEnumValuesAllowed(true);
+    line.registerConverter(Path.class, Kvsep::path);
     line.setOut(
         new PrintWriter(new OutputStreamWriter(streams.output(), StandardCharsets.UTF_8), true));
     line.setErr(
@@ -135,18 +143,31 @@ public final class Kvsep {
     return line;
   }
 
+  private static Path path(String text) {
+    try {
+      return Path.of(text);
+    } catch (InvalidPathException e) {
+      throw new TypeConversionException(reason(e));
+    }
+  }
+
   private static int misuse(Streams streams, ParameterException failure) {
     return misuse(streams, misuseReason(failure), failure.getCommandLine());
   }
 
   private static String misuseReason(ParameterException failure) {
-    String message = String.valueOf(failure.getMessage());
+    String message =
+        String.valueOf(failure.getMessage())
+            .replaceFirst(" is not an? (int|long)$", " is no whole number, or too large");
     CommandLine command = failure.getCommandLine();
     List<String> similar = List.of();
     if (failure instanceof UnmatchedArgumentException unmatched) {
       String word = unmatched.getUnmatched().get(0);
       if (unmatched.isUnknownOption()) {
         similar = unmatched.getSuggestions();
+        if (!command.getSubcommands().isEmpty()) {
+          message += "; options of a command stand behind it";
+        }
       } else if (!command.getSubcommands().isEmpty()) {
         message = "no such command: " + word;
         similar = SimilarWords.of(word, visibleCommands(command));
@@ -189,7 +210,20 @@ public final class Kvsep {
     if (command.getParseResult().hasMatchedOption(CommonOptions.STACK_TRACE)) {
       told.printStackTrace(streams.errors());
     }
-    return fail(streams, reason(told));
+    return fail(streams, reason(told) + remedy(told, command));
+  }
+
+  private static String remedy(Exception failure, CommandLine command) {
+    if (failure instanceof StoreLockedException) {
+      return "; end it, ask its server, or read a checkpoint";
+    }
+    boolean damagedStore =
+        failure instanceof CorruptionException damage
+            && !damage.file().equals("backup")
+            && !command.getCommandName().equals("repair");
+    return damagedStore
+        ? "; kvsep verify lists all damage, kvsep repair --to NEW saves the rest"
+        : "";
   }
 
   private static int fail(Streams streams, String reason) {
@@ -214,6 +248,9 @@ public final class Kvsep {
     if (failure instanceof FileSystemException refusal) {
       return fileReason(refusal);
     }
+    if (failure instanceof InvalidPathException other) {
+      return "no path in this locale, set LC_ALL=C.UTF-8: " + other.getInput();
+    }
     boolean speaksForItself =
         failure instanceof KvException
             || failure instanceof CommandFailure
@@ -231,6 +268,10 @@ public final class Kvsep {
       what = "access denied";
     } else if (refusal instanceof FileAlreadyExistsException) {
       what = "exists already";
+    } else if (refusal instanceof NotDirectoryException) {
+      what = "not a directory";
+    } else if (refusal instanceof DirectoryNotEmptyException) {
+      what = "not empty";
     }
     return refusal.getFile() + ": " + (what == null ? refusal.getClass().getSimpleName() : what);
   }

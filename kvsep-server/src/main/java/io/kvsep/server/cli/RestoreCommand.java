@@ -6,6 +6,7 @@ import io.kvsep.server.json.JsonObject;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
@@ -25,6 +26,9 @@ import picocli.CommandLine.Parameters;
       "changes nothing."
     })
 final class RestoreCommand implements Callable<Integer> {
+  /** The first bytes of a backup. */
+  private static final String MAGIC = "KVSEPBAK";
+
   private final Streams streams;
 
   @Mixin private final StoreOptions store = new StoreOptions();
@@ -59,20 +63,33 @@ final class RestoreCommand implements Callable<Integer> {
   }
 
   private long restore(InputStream input, long planned) throws IOException {
-    try (KvStore open = store.openOrCreate(KvOptions.builder());
-        ProgressBar bar = new ProgressBar(streams, "restore", planned)) {
+    try (ProgressBar bar = new ProgressBar(streams, "restore", planned)) {
       CountedInput counter = new CountedInput(input, bar);
       InputStream counted = new BufferedInputStream(counter, 1 << 16);
+      // Checked first, so that another file creates no store.
+      requireBackup(counted);
       long sequence;
-      boolean more;
-      do {
-        sequence = open.restore(counted);
-        counted.mark(1);
-        more = counted.read() >= 0;
-        counted.reset();
-      } while (more);
+      try (KvStore open = store.openOrCreate(KvOptions.builder())) {
+        boolean more;
+        do {
+          sequence = open.restore(counted);
+          counted.mark(1);
+          more = counted.read() >= 0;
+          counted.reset();
+        } while (more);
+      }
       bytes = counter.bytes();
       return sequence;
+    }
+  }
+
+  private void requireBackup(InputStream input) throws IOException {
+    input.mark(MAGIC.length());
+    String found = new String(input.readNBytes(MAGIC.length()), StandardCharsets.ISO_8859_1);
+    input.reset();
+    if (!found.equals(MAGIC)) {
+      String name = file.equals(Streams.STANDARD) ? "standard input" : file;
+      throw CommandFailure.failed(name + ": not a backup, which begins with " + MAGIC);
     }
   }
 

@@ -127,6 +127,13 @@ final class UnfinishedFile implements AutoCloseable {
     }
   }
 
+  /** Adds the name of the file, which a refused write lacks. */
+  static IOException named(Path file, IOException refusal) {
+    return refusal instanceof FileSystemException
+        ? refusal
+        : new IOException("cannot write " + file + ": " + refusal.getMessage(), refusal);
+  }
+
   private void keepNoHook() {
     try {
       Runtime.getRuntime().removeShutdownHook(removal);

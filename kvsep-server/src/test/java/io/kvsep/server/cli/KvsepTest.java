@@ -162,6 +162,10 @@ final class KvsepTest {
     assertEquals("no such command: scann, did you mean scan? (see kvsep --help)", command);
     String option = CommandRun.of("scan", "--jsno").failsWith(2);
     assertEquals("Unknown option: '--jsno', did you mean --json? (see kvsep scan --help)", option);
+    String early = CommandRun.of("--dir", "s", "scan").failsWith(2);
+    assertTrue(early.contains("; options of a command stand behind it"), early);
+    String tooLong = CommandRun.of("scan", "--limit", "99999999999999999999").failsWith(2);
+    assertTrue(tooLong.contains(" is no whole number, or too large"), tooLong);
     assertEquals(List.of("get"), SimilarWords.of("gte", COMMANDS));
     assertEquals(List.of("put"), SimilarWords.of("puut", COMMANDS));
     assertEquals(List.of(), SimilarWords.of("ls", COMMANDS));

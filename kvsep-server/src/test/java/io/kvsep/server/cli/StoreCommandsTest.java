@@ -358,6 +358,11 @@ final class StoreCommandsTest {
     String refusal = run(store, command).failsWith(1);
 
     assertTrue(refusal.contains(log.getFileName() + " at offset "), refusal);
+    if (line.startsWith("get")) {
+      assertTrue(
+          refusal.endsWith("; kvsep verify lists all damage, kvsep repair --to NEW saves the rest"),
+          refusal);
+    }
     assertFalse(Files.exists(Path.of(target).resolve("key0")));
   }
 
@@ -461,6 +466,18 @@ final class StoreCommandsTest {
   }
 
   @Test
+  void whatIsNoBackupMakesNoStore() throws IOException {
+    Path made = folder.resolve("made");
+    for (String content : List.of("", "KVSEP", "a text that is long enough for a header")) {
+      Path file = Files.writeString(folder.resolve("file"), content);
+      assertEquals(
+          file + ": not a backup, which begins with KVSEPBAK",
+          run(made, "restore", file.toString()).failsWith(1));
+      assertFalse(Files.exists(made));
+    }
+  }
+
+  @Test
   void verifyTellsThatAStoreIsSound() {
     Path store = halfDeletedStore();
 
@@ -537,6 +554,19 @@ final class StoreCommandsTest {
     }
 
     assertEquals(before, files(store));
+  }
+
+  @Test
+  void whatRepairCannotReplaceIsNamed() throws IOException {
+    Path file = Files.writeString(folder.resolve("file"), "text");
+    Path filled = filledStore();
+    String refusal = run(filled, "repair", "--to", file.toString()).failsWith(1);
+    assertTrue(refusal.endsWith(file + ": not a directory"), refusal);
+    Path left = Files.createDirectory(folder.resolve("new.repair"));
+    refusal = run(filled, "repair", "--to", folder.resolve("new").toString()).failsWith(1);
+    assertTrue(
+        refusal.endsWith(left + ": an interrupted repair left it, delete it first"), refusal);
+    assertEquals("text", Files.readString(file));
   }
 
   @Test

@@ -2,6 +2,7 @@ package io.kvsep.server.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -58,6 +59,17 @@ final class UnfinishedFileTest {
       write(file);
     }
     assertFalse(Files.exists(path));
+  }
+
+  @Test
+  void aRefusedWriteIsToldWithTheName() {
+    IOException full = new IOException("No space left on device");
+    Path path = folder.resolve("file");
+    assertEquals(
+        "cannot write " + path + ": No space left on device",
+        UnfinishedFile.named(path, full).getMessage());
+    IOException taken = new FileAlreadyExistsException(path.toString());
+    assertSame(taken, UnfinishedFile.named(path, taken));
   }
 
   @Test
