@@ -23,8 +23,8 @@ public final class StorageException extends KvException {
 
   private static String withReason(String message, Throwable cause) {
     boolean nameOnly = cause instanceof FileSystemException file && file.getReason() == null;
-    boolean tells = cause instanceof StorageException || cause instanceof IOException && !nameOnly;
-    String reason = tells ? cause.getMessage() : null;
+    boolean ofDevice = cause instanceof IOException || cause instanceof StorageException;
+    String reason = ofDevice && !nameOnly ? cause.getMessage() : null;
     return reason == null || message.contains(reason) ? message : message + ": " + reason;
   }
 }

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 final class StorageExceptionTest {
   private static String message(String what, Throwable cause) {
-    return new StorageException(what, cause).getMessage();
+    return String.valueOf(new StorageException(what, cause).getMessage());
   }
 
   @Test
