@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import redis.clients.jedis.Jedis;
 
@@ -35,6 +36,7 @@ final class ServedGroup implements AutoCloseable {
 
   private final TestGroup group;
   private final Map<String, Server> servers = new TreeMap<>();
+  private final Map<String, HttpFront> redirecting = new TreeMap<>();
   private final HttpClient client = HttpClient.newHttpClient();
   private final List<Jedis> clients = new ArrayList<>();
 
@@ -93,6 +95,10 @@ final class ServedGroup implements AutoCloseable {
 
   /** A server of a node that redirects clients to the leader's. */
   HttpFront redirecting(String name) {
+    return redirecting.computeIfAbsent(name, this::newRedirecting);
+  }
+
+  private HttpFront newRedirecting(String name) {
     Map<String, String> addresses = new TreeMap<>();
     servers.forEach((node, server) -> addresses.put(node, address(server.http)));
     HttpOptions options = HttpOptions.builder().redirects(addresses).build();
@@ -112,6 +118,22 @@ final class ServedGroup implements AutoCloseable {
   List<String> followers() {
     String leader = leader();
     return servers.keySet().stream().filter(name -> !name.equals(leader)).toList();
+  }
+
+  /** What is asked of the node that leads. */
+  interface OnLeader<R> {
+    R call(String leader) throws Exception;
+  }
+
+  /** Repeats {@code work} if there was an election meanwhile, as there may be on a busy machine. */
+  <R> R underOneLeader(OnLeader<R> work) throws Exception {
+    while (true) {
+      String leader = leader();
+      R result = work.call(leader);
+      if (leader.equals(leader())) {
+        return result;
+      }
+    }
   }
 
   static String address(HttpFront front) {
@@ -181,15 +203,27 @@ final class ServedGroup implements AutoCloseable {
     return jedis;
   }
 
-  void stop(String node) {
-    Objects.requireNonNull(servers.remove(node), node).close();
-    group.stop(node);
+  void stop(List<String> nodes) {
+    inParallel(nodes.stream().map(node -> Objects.requireNonNull(servers.remove(node))::close));
+    nodes.forEach(group::stop);
+  }
+
+  /** A server takes most of a second to close. */
+  private static void inParallel(Stream<Runnable> works) {
+    CompletableFuture.allOf(
+            works
+                .map(work -> CompletableFuture.runAsync(work, task -> new Thread(task).start()))
+                .toArray(CompletableFuture<?>[]::new))
+        .join();
   }
 
   @Override
   public void close() {
     clients.forEach(Jedis::close);
-    servers.values().forEach(Server::close);
+    inParallel(
+        Stream.concat(
+            redirecting.values().stream().map(front -> front::close),
+            servers.values().stream().map(server -> server::close)));
     group.close();
   }
 }
