@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Collection;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -183,7 +183,10 @@ final class RaftNode implements AutoCloseable {
   RaftClient newClient(RaftGroupId group) {
     Duration silence = options.electionTimeoutMax().multipliedBy(2);
     Duration least = Duration.ofSeconds(2);
-    return newClient(group, silence.compareTo(least) < 0 ? least : silence);
+    // There must be time for a second node.
+    Duration most = options.requestTimeout().dividedBy(2);
+    Duration wanted = silence.compareTo(least) < 0 ? least : silence;
+    return newClient(group, wanted.compareTo(most) < 0 ? wanted : most);
   }
 
   /** A client for calls that take long, such as a change of members. */
@@ -201,6 +204,8 @@ final class RaftNode implements AutoCloseable {
         .setProperties(properties)
         .setParameters(parameters)
         .setRaftGroup(RaftGroup.valueOf(group, currentPeers(group)))
+        // Else it begins with the last leader that answered this process, which may be silent now.
+        .setLeaderId(division(group).getInfo().getLeaderId())
         .setRetryPolicy(
             untilTimeout(
                 RetryPolicies.retryUpToMaximumCountWithFixedSleep(
@@ -249,10 +254,18 @@ final class RaftNode implements AutoCloseable {
     }
   }
 
-  /** The first members may be gone; a node that joins knows no others. */
-  private Collection<RaftPeer> currentPeers(RaftGroupId group) {
-    Collection<RaftPeer> current = division(group).getRaftConf().getCurrentPeers();
-    return current.isEmpty() ? peers(null) : current;
+  /**
+   * The first members, which may be gone, and those that were added. The log has addresses as the
+   * leader sees them, so those of the options count first.
+   */
+  private List<RaftPeer> currentPeers(RaftGroupId group) {
+    List<RaftPeer> known = new ArrayList<>(peers(null));
+    for (RaftPeer member : division(group).getRaftConf().getCurrentPeers()) {
+      if (!options.peers().containsKey(member.getId().toString())) {
+        known.add(member);
+      }
+    }
+    return known;
   }
 
   private List<RaftPeer> peers(@Nullable String preferred) {
