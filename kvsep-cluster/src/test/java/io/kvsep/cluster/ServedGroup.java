@@ -28,6 +28,7 @@ import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
 
 /** Three nodes, each behind an HTTP and a Redis server at free ports of loopback. */
@@ -156,13 +157,15 @@ final class ServedGroup implements AutoCloseable {
     return ask(node, "DELETE", path, null);
   }
 
-  private Answer ask(String node, String method, String path, String body, String... headers)
+  private Answer ask(
+      String node, String method, String path, @Nullable String body, String... headers)
       throws Exception {
     Server server = Objects.requireNonNull(servers.get(node), node);
     return askAt(address(server.http) + path, method, body, headers);
   }
 
-  Answer askAt(String url, String method, String body, String... headers) throws Exception {
+  Answer askAt(String url, String method, @Nullable String body, String... headers)
+      throws Exception {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(url))
             .timeout(Duration.ofSeconds(60))
