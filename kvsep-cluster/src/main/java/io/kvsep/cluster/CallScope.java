@@ -37,17 +37,23 @@ final class CallScope implements AutoCloseable {
 
   /** The local store, as new as the scope of this thread wants it; outside of one, as it is. */
   static GroupStore current(ReplicatedStore replicated) {
-    CallScope scope = CURRENT.get();
+    CallScope scope = of(replicated);
     return scope == null ? replicated.current(Consistency.stale(0)) : scope.store();
   }
 
   /** Notes an entry with a request of this thread: reads that follow in its scope see it. */
-  static void wrote(long index) {
-    CallScope scope = CURRENT.get();
+  static void wrote(ReplicatedStore replicated, long index) {
+    CallScope scope = of(replicated);
     if (scope != null) {
       scope.written = index;
       scope.reads = Consistency.stale(Math.max(index, scope.minIndex));
     }
+  }
+
+  /** The scope of this thread, if it is one of that store. */
+  private static @Nullable CallScope of(ReplicatedStore replicated) {
+    CallScope scope = CURRENT.get();
+    return scope != null && scope.replicated == replicated ? scope : null;
   }
 
   private GroupStore store() {
@@ -65,8 +71,8 @@ final class CallScope implements AutoCloseable {
   }
 
   /**
-   * Index of the last write, or else one that no entry which was read exceeds; -1 if the store was
-   * not used.
+   * Index of the last write. Without a write, an index at or above that of every entry that was
+   * read; -1 if the store was not used.
    */
   long index() {
     return written >= 0 || !used ? written : replicated.machine().live().visibleIndex();

@@ -11,7 +11,7 @@ final class Conditions {
   /** Every node reads the range while other writes wait. */
   static final int RANGE_ENTRIES_MAX = 65_536;
 
-  /** A longer range is none that was compared. */
+  /** Of keys and values of a range; a transaction that scanned more is refused. */
   static final long RANGE_BYTES_MAX = 64 << 20;
 
   private Conditions() {}

@@ -7,8 +7,8 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where entries of the log end in the log of the store, as sequence numbers: of the newest commits
- * all, of older ones ever fewer. In memory only, so empty after a start. Thread safe.
+ * The sequence numbers at which entries of the Raft log end in the log of the store: all for the
+ * newest commits, ever fewer for older ones. In memory only, so empty after a start. Thread safe.
  */
 final class EntryPlaces {
   private static final int PLACES_MAX = 1024;
@@ -17,7 +17,7 @@ final class EntryPlaces {
   private final TreeMap<Long, Long> sequences = new TreeMap<>();
 
   /**
-   * Everything up to an entry, and nothing after it, is up to a sequence number.
+   * Notes that the writes up to an entry, and no others, have sequence numbers up to this one.
    *
    * @param index of the entry, above that of the last call
    */
@@ -34,7 +34,7 @@ final class EntryPlaces {
     }
   }
 
-  /** The last place that is not after an entry: its index, and its sequence number. */
+  /** The last known entry at or before this one: its index and its sequence number. */
   synchronized Map.@Nullable Entry<Long, Long> upTo(long index) {
     return sequences.floorEntry(index);
   }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * they drop must not be needed by an entry that is applied again. Thread safe.
  */
 final class GroupClock extends Clock {
-  /** Stands for the time of the wall clock, in which readers live. */
+  /** Stands for the wall clock, by which readers see entries expire. */
   static final long WALL = Long.MIN_VALUE;
 
   /** What the current thread sees instead of the group's time. */

@@ -66,7 +66,7 @@ final class GroupStore implements AutoCloseable {
   /** The last committed entry that changed something. */
   private volatile long changed;
 
-  /** No entry that changed something is after it and durable. */
+  /** The changes of all entries up to this one are durable. */
   private volatile long durable;
 
   /**
@@ -106,14 +106,10 @@ final class GroupStore implements AutoCloseable {
     return committed;
   }
 
-  /** The index up to which readers see entries now, read after what they see. */
+  /** The index of the last entry that readers see. Ask for it after the reads that it is for. */
   long visibleIndex() {
     byte[] record = store.in(system).get(APPLIED);
-    try {
-      return record == null ? Applied.NOTHING.index() : Applied.decode(record).index();
-    } catch (MalformedEntryException e) {
-      throw new IllegalStateException("the record of the last entry is damaged", e);
-    }
+    return record == null ? Applied.NOTHING.index() : recordedIndex(record);
   }
 
   /** Names, sorted. */
@@ -151,7 +147,7 @@ final class GroupStore implements AutoCloseable {
     return SYSTEM.equals(change.keyspace());
   }
 
-  /** No entry after this one changed anything; after a start, or what is known of that. */
+  /** The last entry that changed something; after a start, the last one that was committed. */
   long lastChange() {
     return changing;
   }
@@ -283,7 +279,7 @@ final class GroupStore implements AutoCloseable {
     }
   }
 
-  /** The entry of a record that this version has written or could read before. */
+  /** The index of the entry that a record names. */
   static long recordedIndex(byte[] record) {
     try {
       return Applied.decode(record).index();

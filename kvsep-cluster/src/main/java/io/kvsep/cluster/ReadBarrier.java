@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * thus answers from before its successor's writes until it steps down.
  */
 final class ReadBarrier {
-  /** What a follower waits for the entry that follows. */
+  /** How long a follower waits for the next entry before it asks for one. */
   private static final Duration NOTICE = Duration.ofMillis(2);
 
   private final WriteGatherer writes;

@@ -491,7 +491,7 @@ public final class ReplicatedStore implements AutoCloseable {
           e.getCause(),
           true);
     }
-    CallScope.wrote(outcome.index());
+    CallScope.wrote(this, outcome.index());
     Answer answer = outcome.answer();
     switch (answer.status()) {
       case OK, CONFLICT -> {

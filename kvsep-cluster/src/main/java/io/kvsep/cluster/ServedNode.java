@@ -119,7 +119,7 @@ final class ServedNode implements ClusterNode {
   public @Nullable String unavailable(Throwable failure) {
     return failure instanceof ClusterException silent
         ? silent.getMessage()
-            + (silent.isOutcomeUnknown() ? "; a write may have been carried out or not" : "")
+            + (silent.isOutcomeUnknown() ? "; it may have been carried out or not" : "")
         : null;
   }
 

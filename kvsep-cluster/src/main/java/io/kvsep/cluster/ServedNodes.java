@@ -12,7 +12,7 @@ public final class ServedNodes implements ClusterProvider {
   /** Longer than an election, and shorter than what clients wait. */
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(8);
 
-  /** Tells details of its platform at each start. Kept here, or the level could be forgotten. */
+  /** It logs its platform at each start. The field keeps the logger, and so the level set on it. */
   private static final Logger GRPC = Logger.getLogger("org.apache.ratis.thirdparty.io.grpc");
 
   /** For the service loader. */

@@ -88,6 +88,19 @@ final class ServedNodeTest {
     assertEquals(List.of(201, 412, 412), statuses);
   }
 
+  /** A thread may use two nodes of one process. */
+  @Test
+  void aCallNotesTheWritesOfItsNodeAlone() {
+    ReplicatedStore own = served.group().node("a");
+    ReplicatedStore other = served.group().node("b");
+    try (CallScope scope = CallScope.begin(own, Consistency.LINEARIZABLE, 0)) {
+      other.store().put("other".getBytes(UTF_8), "v".getBytes(UTF_8));
+      assertEquals(-1, scope.written());
+      own.store().put("own".getBytes(UTF_8), "v".getBytes(UTF_8));
+      assertTrue(scope.written() >= 0);
+    }
+  }
+
   @Test
   void aKeyspaceThatAnotherNodeDroppedIsGone() throws Exception {
     served.put("a", "/v1/keyspaces/s", "").is(201);

@@ -105,6 +105,9 @@ final class ClusterArguments {
     if (cluster != null && (cluster.isBlank() || node == null || peers.isEmpty())) {
       throw CommandFailure.misused("--cluster needs a name, --node and --peers");
     }
+    if (node != null && !peers.containsKey(node)) {
+      throw CommandFailure.misused("--peers has no address of --node " + node);
+    }
     if ((certificate == null) != (key == null) || (certificate == null) != (trusted == null)) {
       throw CommandFailure.misused("--peer-cert, --peer-key and --peer-ca go together");
     }
@@ -147,14 +150,14 @@ final class ClusterArguments {
       String found = Files.readString(mark, UTF_8).strip();
       if (!found.equals(content)) {
         throw CommandFailure.failed(
-            directory + " is of cluster and node " + found + ", not " + content);
+            directory + " belongs to cluster and node '" + found + "', not '" + content + "'");
       }
       return;
     }
     try (Stream<Path> files = Files.list(directory)) {
       if (files.findAny().isPresent()) {
         throw CommandFailure.failed(
-            directory + " is not empty, and not of a node: a node begins in an empty directory");
+            directory + " has other files: a node begins in an empty directory");
       }
     }
     Files.writeString(mark, content + '\n', UTF_8);

@@ -22,8 +22,8 @@ public interface ClusterNode extends AutoCloseable {
     long writtenIndex();
 
     /**
-     * Index of the last write; without one, an index that no entry which the reads saw exceeds; -1
-     * if the store was not used.
+     * Index of the last write. Without a write, an index at or above that of every entry that was
+     * read; -1 if the store was not used.
      */
     long index();
 

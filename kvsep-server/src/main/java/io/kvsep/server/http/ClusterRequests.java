@@ -88,7 +88,10 @@ final class ClusterRequests {
       try {
         answer = handler.answer(exchange);
       } catch (IllegalStateException e) {
-        // Nothing was written. The cache had a keyspace that another node has dropped.
+        if (call.writtenIndex() >= 0) {
+          throw e;
+        }
+        // The cache had a keyspace that another node has dropped.
         answer = handler.answer(exchange);
       } catch (Problem e) {
         long index = wanted.hasIndex ? call.index() : -1;

@@ -151,6 +151,8 @@ final class ServeCommandTest {
     String missing = serve(store, node).failsWith(2);
     assertTrue(missing.contains("kvsep-cluster"), missing);
     assertTrue(Files.notExists(folder.resolve("store")));
+    String[] other = {"--cluster", "shop", "--node", "x", "--peers", "a=127.0.0.1:1"};
+    assertTrue(serve(store, other).failsWith(2).contains("no address of --node x"));
     serve(store, "--node", "a").failsWith(2);
     serve(store, "--cluster", "shop", "--node", "a").failsWith(2);
     serve(store, "--cluster", "shop", "--peers", "a=127.0.0.1:1").failsWith(2);
