@@ -29,7 +29,8 @@ import org.jspecify.annotations.Nullable;
  * {@link IncompatibleFormatException}.
  *
  * <p>Thread safe: the state of a lookup or scan is in its {@link Lookup} or iterator. A lookup
- * takes no lock and allocates nothing. Its caller is inside the epochs or holds a pin.
+ * takes no lock, and allocates nothing unless it is the first that asks the filter. Its caller is
+ * inside the epochs or holds a pin.
  */
 public final class TableReader implements AutoCloseable, ReaderCache.Reader {
   /**
