@@ -143,7 +143,8 @@ final class Http1PipeliningTest {
   void timeCountsFromTheBeginning() {
     Sent first = new Sent("/1");
     Sent second = new Sent("/2");
-    assertEquals(1_000, first.context.requestTimeoutMillis());
+    long ofFirst = first.context.requestTimeoutMillis();
+    assertTrue(ofFirst >= 1_000 && ofFirst < TIME.toMillis(), ofFirst + " ms, set from now");
     assertEquals(0, second.context.requestTimeoutMillis());
     first.finish();
     assertTrue(second.context.requestTimeoutMillis() >= TIME.toMillis());
