@@ -203,7 +203,7 @@ public record EngineConfig(
      * Numbers of tables in level 0.
      *
      * @param compactionTables that make a compaction worthwhile
-     * @param slowdownTables from which on writers are slowed down
+     * @param slowdownTables from which on writers are slowed down, more with each table
      * @param stopTables at which writers wait
      */
     public record LevelZero(int compactionTables, int slowdownTables, int stopTables) {}
@@ -245,7 +245,7 @@ public record EngineConfig(
           new Memtables(memtableBytes, /* countMax= */ 3, MEMTABLE_LOG_BYTES_MIN, logBytesMax),
           new Log(SPARE_FROM_BYTES, HIDDEN_BYTES_MIN),
           new Commits(budgetBytes / 8, Math.min(256 << 10, budgetBytes / 1024)),
-          new LevelZero(/* compactionTables= */ 4, /* slowdownTables= */ 12, /* stopTables= */ 24),
+          new LevelZero(/* compactionTables= */ 4, /* slowdownTables= */ 12, /* stopTables= */ 36),
           new Tables(4 * memtableBytes, tableBytes, /* blockBytes= */ 2048, packsBlocks),
           new Caches(Math.min(READER_BYTES_MAX, budgetBytes / 2), budgetBytes / 8),
           LOAD_ROOM);

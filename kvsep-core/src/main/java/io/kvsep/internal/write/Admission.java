@@ -176,11 +176,21 @@ public final class Admission {
       speed = FULL_SPEED;
       return;
     }
-    double range = Math.max(1, shape.levelZero().stopTables() - shape.levelZero().slowdownTables());
-    double room = Math.max(1, shape.levelZero().stopTables() - levelZeroTables) / range;
+    double room = levelZeroSpeed(levelZeroTables, shape.levelZero());
     double relief = Math.max(PRESSED_MIN, PRESSED_MAX - excess);
     crowded = slows && room <= relief;
     speed = crowded ? room : relief;
+  }
+
+  /**
+   * Factor on the rate of writing: falls in a straight line at first, then by half with each eighth
+   * of the way. A compaction of level 0 may take as long as the flushes of a dozen tables, and slow
+   * writers are better than a long stop.
+   */
+  static double levelZeroSpeed(int tables, EngineConfig.Shape.LevelZero limits) {
+    int range = Math.max(1, limits.stopTables() - limits.slowdownTables());
+    double way = Math.max(0, tables - limits.slowdownTables()) / (double) range;
+    return Math.max(1 - 2 * way, Math.pow(2, -8 * way));
   }
 
   /**
