@@ -47,6 +47,11 @@ public final class Admission {
   /** Writers that fill the last memtable are slower than flushes by this factor. */
   private static final double FLUSH_FACTOR = 1.25;
 
+  /** Free part of the last memtable below which they become slower still, in inverse proportion. */
+  private static final double SCARCE_PART = 0.25;
+
+  private static final double SCARCE_PART_MIN = 0.01;
+
   private final CurrentReadState currentState;
   private final LogTail logTail;
   private final LogWriter logWriter;
@@ -219,8 +224,9 @@ public final class Admission {
 
   /**
    * While all other memtables await their flush, the active one fills no faster than the last was
-   * flushed. Otherwise the writer that fills it would wait for a whole flush. It has room, so a
-   * write that may not wait goes ahead.
+   * flushed, and its last quarter ever slower, because this flush may take longer. Otherwise the
+   * writer that fills it would wait for a whole flush. It has room, so a write that may not wait
+   * goes ahead.
    */
   private void pace(Memtable active, long freeBytes) {
     long grown = active == lastActive ? lastFreeBytes - freeBytes : 0;
@@ -228,8 +234,15 @@ public final class Admission {
     lastFreeBytes = freeBytes;
     isPaced = memtablesFull && background.flushError() == null;
     if (isPaced) {
-      owedNanos += (long) (grown * background.flushNanosPerByte() * FLUSH_FACTOR);
+      double factor = FLUSH_FACTOR * scarcity(freeBytes, active.capacityBytes());
+      owedNanos += (long) (grown * background.flushNanosPerByte() * factor);
     }
+  }
+
+  /** From 1 to 25, as the free bytes of the last memtable become few. */
+  static double scarcity(long freeBytes, long capacityBytes) {
+    double free = freeBytes / (double) Math.max(1, capacityBytes);
+    return Math.max(1, SCARCE_PART / Math.max(SCARCE_PART_MIN, free));
   }
 
   private void delay() {

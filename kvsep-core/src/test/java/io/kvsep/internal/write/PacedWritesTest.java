@@ -31,7 +31,7 @@ final class PacedWritesTest {
     return batch;
   }
 
-  /** No flush runs, so whatever slows a writer down here is the pace. */
+  /** No flush runs, so only the pace slows a writer down. */
   private void writeUntilSlowedDown() {
     while (engine.stats().stalls() == 0 && written < WRITES_MAX) {
       engine.writes().write(next(), null);
@@ -62,5 +62,19 @@ final class PacedWritesTest {
       }
       assertEquals(1, engine.stats().stalls());
     }
+  }
+
+  /** A flush may take twice as long as the last one before the writer has to stop. */
+  @Test
+  void theLastQuarterFillsEverSlower() {
+    double flushes = 0;
+    for (int free = 1_000; free > 0; free--) {
+      double factor = Admission.scarcity(free, 1_000);
+      assertEquals(free >= 250, factor == 1, "free: " + free);
+      assertTrue(factor <= Admission.scarcity(free - 1, 1_000));
+      flushes += 1.25 * factor / 1_000;
+    }
+    assertTrue(flushes > 2, "time to fill it by that of a flush: " + flushes);
+    assertEquals(25, Admission.scarcity(0, 1_000), 1e-9);
   }
 }
