@@ -12,7 +12,12 @@ import picocli.CommandLine.Option;
 
 @Command(
     name = "compact",
-    description = "Merge all tables into the last level and drop what no reader can see.")
+    description = "Merge all tables into the last level and drop what no reader can see.",
+    footer = {
+      "",
+      "Runs to its end in a shell, where Ctrl-C does not stop it. Killing the process",
+      "leaves a sound store."
+    })
 final class CompactCommand implements Callable<Integer> {
   private final Streams streams;
 

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * standard error is not a terminal.
  *
  * <p>The work neither waits for the terminal nor fails because of it. At the end it waits for the
- * line to be wiped, but only briefly: the user may have stopped the terminal.
+ * line to be wiped, but only briefly: the user may have stopped the terminal. An interrupt does not
+ * end the work, nor suppress its report.
  */
 final class ElapsedLine {
   private static final long LOOK_MILLIS = 250;
@@ -46,6 +47,7 @@ final class ElapsedLine {
     try {
       return work.get();
     } finally {
+      streams.output().resume();
       ended.countDown();
       if (drawing != null) {
         awaitEnd(drawing);

@@ -154,6 +154,7 @@ final class ExportCommand implements Callable<Integer> {
       for (KvReader reader : folders.values()) {
         try (KvCursor cursor = reader.cursor(selection.keysOnly())) {
           while (cursor.next()) {
+            streams.output().requireNotInterrupted();
             total += cursor.valueLength();
           }
         }

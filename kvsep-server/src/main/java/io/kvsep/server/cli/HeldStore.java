@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A store that several commands use one after the other. The first that needs it opens it; none of
- * them closes it. For one thread at a time.
+ * them closes it. For one thread at a time. Not final: tests override {@link #open}.
  */
-final class HeldStore implements AutoCloseable {
+class HeldStore implements AutoCloseable {
   private final Path directory;
   private final boolean readOnly;
   private @Nullable KvStore store;

@@ -283,6 +283,7 @@ final class ImportCommand implements Callable<Integer> {
 
     @Override
     public Map.Entry<byte[], byte[]> next() {
+      streams.output().requireNotInterrupted();
       Map.Entry<byte[], byte[]> entry = hasNext() ? next : null;
       if (entry == null) {
         throw new NoSuchElementException();

@@ -88,6 +88,7 @@ final class IngestCommand implements Callable<Integer> {
     new FolderWalk(folder, store.directory(), new Skipped())
         .run(
             file -> {
+              streams.output().requireNotInterrupted();
               total[0] += file.length();
               return streams.errorsAreTerminal();
             });

@@ -5,7 +5,8 @@ import java.util.Locale;
 /**
  * Shows the progress of long work on a terminal line: percent, rate and remaining time, or amount,
  * rate and time if the total is unknown. Redrawn at most ten times a second, and wiped on close.
- * Does nothing if standard error is not a terminal.
+ * Draws nothing if standard error is not a terminal. Each step of the work is a point where an
+ * interrupt ends it.
  */
 final class ProgressBar implements AutoCloseable {
   private static final long REDRAW_NANOS = 100_000_000;
@@ -30,6 +31,7 @@ final class ProgressBar implements AutoCloseable {
     }
   }
 
+  private final StandardOutput output;
   private final boolean isDrawn;
   private final String label;
   private final long total;
@@ -48,6 +50,7 @@ final class ProgressBar implements AutoCloseable {
   }
 
   private ProgressBar(Streams streams, String label, long total, Unit unit, boolean isDrawn) {
+    this.output = streams.output();
     this.isDrawn = isDrawn;
     this.label = label;
     this.total = total;
@@ -65,6 +68,7 @@ final class ProgressBar implements AutoCloseable {
   }
 
   void advance(long amount) {
+    output.requireNotInterrupted();
     done += amount;
     if (isDrawn) {
       long now = System.nanoTime();

@@ -25,12 +25,13 @@ final class Shell {
   private final Streams streams;
   private final Streams ofCommands;
   private final HeldStore held;
-  private volatile Runnable stop = () -> {};
+  private volatile Runnable stop;
   private boolean ended;
 
   Shell(Streams streams, HeldStore held) {
     this.streams = streams;
     this.held = held;
+    this.stop = streams.output()::interrupt;
     this.ofCommands =
         new Streams(
             new NoInput(),
@@ -108,7 +109,8 @@ final class Shell {
       ended = true;
       return Kvsep.DONE;
     }
-    stop = () -> {};
+    // A command that waits for events replaces it by its own, and then ends without a failure.
+    stop = streams.output()::interrupt;
     // An interrupt between two commands is for neither.
     streams.output().resume();
     try {
@@ -118,10 +120,9 @@ final class Shell {
     }
   }
 
-  /** Ends the running command if it waits or writes. Called on any thread. */
+  /** Ends the running command if it waits, or at its next step or write. Called on any thread. */
   void interrupt() {
     stop.run();
-    streams.output().interrupt();
   }
 
   /** The commands of the shell, for one line. */

@@ -6,7 +6,6 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Standard output. If its reader has gone ({@code kvsep scan | head}), throws {@link
@@ -22,13 +21,20 @@ final class StandardOutput extends FilterOutputStream {
     super(target);
   }
 
-  /** Makes every write fail as if the reader had gone, until {@link #resume}. */
+  /** Ends the command at its next step or write; in effect until {@link #resume}. */
   void interrupt() {
     interrupted = true;
   }
 
   void resume() {
     interrupted = false;
+  }
+
+  /** Throws if the user has interrupted the command; called at each step of long work. */
+  void requireNotInterrupted() {
+    if (interrupted) {
+      throw CommandFailure.failed("interrupted");
+    }
   }
 
   void line(String text) throws IOException {
@@ -53,7 +59,7 @@ final class StandardOutput extends FilterOutputStream {
 
   @Override
   public void write(int value) throws IOException {
-    requireReader();
+    requireNotInterrupted();
     try {
       out.write(value);
       last = value;
@@ -64,7 +70,7 @@ final class StandardOutput extends FilterOutputStream {
 
   @Override
   public void write(byte[] bytes, int offset, int count) throws IOException {
-    requireReader();
+    requireNotInterrupted();
     try {
       out.write(bytes, offset, count);
       last = count == 0 ? last : bytes[offset + count - 1];
@@ -82,12 +88,6 @@ final class StandardOutput extends FilterOutputStream {
     }
   }
 
-  private void requireReader() throws ReaderGoneException {
-    if (interrupted) {
-      throw new ReaderGoneException(null);
-    }
-  }
-
   /** The JDK has no type for a closed pipe, but every system's message names it. */
   private static IOException classified(IOException refusal) {
     String message = String.valueOf(refusal.getMessage()).toLowerCase(Locale.ROOT);
@@ -100,7 +100,7 @@ final class StandardOutput extends FilterOutputStream {
   static final class ReaderGoneException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    private ReaderGoneException(@Nullable IOException cause) {
+    private ReaderGoneException(IOException cause) {
       super("the reader of standard output has gone", cause);
     }
   }

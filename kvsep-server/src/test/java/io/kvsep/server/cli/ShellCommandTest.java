@@ -1,6 +1,7 @@
 package io.kvsep.server.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -17,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -234,6 +236,93 @@ final class ShellCommandTest {
     assertEquals(5, Files.readAllLines(history).size());
   }
 
+  /** Interrupts each command when it has opened the store, before its first step. */
+  private static final class InterruptingStore extends HeldStore {
+    private Runnable atOpen = () -> {};
+
+    InterruptingStore(Path directory) {
+      super(directory, /* readOnly= */ false);
+    }
+
+    @Override
+    KvStore open(boolean mayCreate) {
+      KvStore opened = super.open(mayCreate);
+      atOpen.run();
+      return opened;
+    }
+  }
+
+  /** Runs each command twice: the first run is interrupted, the second does all of the work. */
+  private static void interruptEach(Path directory, List<List<String>> commands) {
+    ByteArrayOutputStream output = new ByteArrayOutputStream();
+    ByteArrayOutputStream errors = new ByteArrayOutputStream();
+    Streams streams = Streams.of(new ByteArrayInputStream(new byte[0]), output, errors);
+    try (InterruptingStore held = new InterruptingStore(directory)) {
+      Shell shell = new Shell(streams, held);
+      for (List<String> command : commands) {
+        held.atOpen = shell::interrupt;
+        assertEquals(1, shell.run(command), command::toString);
+        String told = errors.toString(UTF_8).strip();
+        assertTrue(told.endsWith("kvsep: interrupted"), () -> command + ": " + told);
+        assertEquals("", output.toString(UTF_8), command::toString);
+        errors.reset();
+        held.atOpen = () -> {};
+        assertEquals(0, shell.run(command), () -> command + ": " + errors.toString(UTF_8));
+        assertFalse(output.toString(UTF_8).isEmpty(), command::toString);
+        output.reset();
+      }
+    }
+  }
+
+  @Test
+  void anInterruptEndsACommandAtItsNextStep() throws IOException {
+    fill();
+    Path files = Files.createDirectory(folder.resolve("files"));
+    Files.writeString(files.resolve("a"), "1");
+    Path csv = Files.writeString(folder.resolve("new.csv"), "new,1\n");
+    interruptEach(
+        store,
+        List.of(
+            List.of("count"),
+            List.of("size"),
+            List.of("scan"),
+            List.of("export", folder + "/target", "--prefix", "user/", "--force"),
+            List.of("dump", folder + "/dump.jsonl"),
+            List.of("ingest", files.toString()),
+            List.of("changes"),
+            List.of("import", csv.toString())));
+    assertEquals("10\n", shell("count").succeeds().text());
+  }
+
+  @Test
+  void anInterruptedBackupOrRestoreIsDoneAgain() {
+    byte[] value = new byte[1 << 18];
+    new Random(1).nextBytes(value);
+    try (KvStore open = KvStore.open(store)) {
+      open.put("long".getBytes(UTF_8), value);
+    }
+    String backup = folder + "/backup";
+    interruptEach(store, List.of(List.of("backup", backup)));
+    interruptEach(folder.resolve("restored"), List.of(List.of("restore", backup)));
+    try (KvStore open = KvStore.open(folder.resolve("restored"))) {
+      assertArrayEquals(value, open.get("long".getBytes(UTF_8)));
+    }
+  }
+
+  @Test
+  void anInterruptDoesNotSuppressTheReportOfWorkThatRunsToItsEnd() {
+    fill();
+    ByteArrayOutputStream output = new ByteArrayOutputStream();
+    Streams streams =
+        Streams.of(new ByteArrayInputStream(new byte[0]), output, new ByteArrayOutputStream());
+    try (InterruptingStore held = new InterruptingStore(store)) {
+      Shell shell = new Shell(streams, held);
+      held.atOpen = shell::interrupt;
+      assertEquals(0, shell.run(List.of("verify")));
+      assertTrue(output.toString(UTF_8).startsWith("sound: "), output.toString(UTF_8));
+    }
+  }
+
   @Test
   void anInterruptEndsACommandThatWrites() {
     fill();
@@ -251,7 +340,7 @@ final class ShellCommandTest {
     try (HeldStore held = new HeldStore(store, /* readOnly= */ false)) {
       Shell shell = new Shell(streams, held);
       running.set(shell);
-      assertEquals(0, shell.run(List.of("scan", "--keys-only")));
+      assertEquals(1, shell.run(List.of("scan", "--keys-only")));
       assertEquals("0x30786666\n", output.toString(UTF_8));
       // The next one is not interrupted, even if that was once more between the two.
       shell.interrupt();
