@@ -54,6 +54,11 @@ final class ReadBarrier {
    * @throws ClusterException if the group did not answer in time
    */
   void await() {
+    await(ask());
+  }
+
+  /** Begins to wait, for {@link #await(CompletableFuture)}. */
+  CompletableFuture<Long> ask() {
     CompletableFuture<Long> mine;
     synchronized (lock) {
       if (next == null) {
@@ -62,9 +67,14 @@ final class ReadBarrier {
       mine = next;
     }
     askNext();
+    return mine;
+  }
+
+  /** As {@link #await()}, since {@link #ask}. */
+  void await(CompletableFuture<Long> asked) {
     long index;
     try {
-      index = mine.join();
+      index = asked.join();
     } catch (CompletionException e) {
       throw new ClusterException(
           "the group did not say within " + timeout + " what is committed; " + group.get(),

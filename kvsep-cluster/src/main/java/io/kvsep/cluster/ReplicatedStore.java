@@ -439,10 +439,19 @@ public final class ReplicatedStore implements AutoCloseable {
         throw new ClusterException(
             "index " + consistency.minIndex() + " is not applied", null, false);
       }
-    } else if (consistency != Consistency.LEADER || !info().isLeaderReady()) {
+    } else if (waits(consistency)) {
       barrier.await();
     }
     return machine.live();
+  }
+
+  /** Whether reads of a consistency wait for the {@link #barrier}. */
+  boolean waits(Consistency consistency) {
+    return !consistency.isStale() && (consistency != Consistency.LEADER || !info().isLeaderReady());
+  }
+
+  ReadBarrier barrier() {
+    return barrier;
   }
 
   /** Runs a read; once more if a received snapshot became the store meanwhile. */

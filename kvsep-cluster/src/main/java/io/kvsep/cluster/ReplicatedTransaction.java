@@ -2,13 +2,13 @@ package io.kvsep.cluster;
 
 import io.kvsep.Keyspace;
 import io.kvsep.KvView;
-import io.kvsep.Transaction;
 import io.kvsep.error.ConflictException;
 import io.kvsep.error.LimitExceededException;
 import io.kvsep.error.StoreClosedException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * that says what every key and range that it read held, and what it writes. Every node compares
  * that when it applies the request, so no node needs to know of open transactions.
  */
-final class ReplicatedTransaction extends RecordingView implements Transaction {
+final class ReplicatedTransaction extends RecordingView implements TransactionAttempt {
   private static final int TRIES_MAX = 64;
 
   private static final long PAUSE_NANOS_MIN = 100_000;
@@ -56,17 +56,24 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
       ReplicatedStore replicated,
       Consistency consistency,
       Function<ReplicatedTransaction, R> work) {
+    return ReplicatedTransaction.<ReplicatedTransaction, R>transact(
+        () -> begin(replicated, consistency), work);
+  }
+
+  /** Repeats {@code work} after conflicts. */
+  static <T extends TransactionAttempt, R extends @Nullable Object> R transact(
+      Supplier<T> begin, Function<T, R> work) {
     long bound = PAUSE_NANOS_MIN;
     for (int left = TRIES_MAX; ; left--) {
-      try (ReplicatedTransaction transaction = begin(replicated, consistency)) {
+      try (T transaction = begin.get()) {
         try {
           R result = work.apply(transaction);
-          if (transaction.state == State.OPEN) {
+          if (transaction.isOpen()) {
             transaction.commit();
           }
           return result;
         } catch (ConflictException e) {
-          if (left == 1 || !transaction.conflicted) {
+          if (left == 1 || !transaction.hasConflict()) {
             throw e;
           }
         }
@@ -74,6 +81,16 @@ final class ReplicatedTransaction extends RecordingView implements Transaction {
       LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(bound));
       bound = Math.min(PAUSE_NANOS_MAX, 2 * bound);
     }
+  }
+
+  @Override
+  public boolean isOpen() {
+    return state == State.OPEN;
+  }
+
+  @Override
+  public boolean hasConflict() {
+    return conflicted;
   }
 
   @Override

@@ -35,12 +35,12 @@ final class ServedNode implements ClusterNode {
   private record ServedCall(CallScope scope) implements Call {
     @Override
     public long writtenIndex() {
-      return scope.written();
+      return scope.written(0);
     }
 
     @Override
     public long index() {
-      return scope.index();
+      return scope.index(0);
     }
 
     @Override

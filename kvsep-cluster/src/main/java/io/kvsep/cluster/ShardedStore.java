@@ -2,13 +2,9 @@ package io.kvsep.cluster;
 
 import io.kvsep.Keyspace;
 import io.kvsep.KvResources;
+import io.kvsep.KvStore;
 import io.kvsep.WriteBatch;
 import io.kvsep.error.StorageException;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,10 +32,10 @@ public final class ShardedStore implements AutoCloseable {
   private final List<ReplicatedStore> shards = new ArrayList<>();
 
   private ShardedStore(ClusterOptions options, int count) {
-    node = new RaftNode(options, group(options, 0), preferred(options, 0));
+    node = new RaftNode(options, group(options, 0, count), preferred(options, 0));
     try {
       for (int i = 0; i < count; i++) {
-        RaftGroupId group = group(options, i);
+        RaftGroupId group = group(options, i, count);
         if (i > 0) {
           node.addGroup(group, preferred(options, i));
         }
@@ -60,7 +56,8 @@ public final class ShardedStore implements AutoCloseable {
    * @param resources memory and threads that the stores of the shards share; the options must not
    *     set others
    * @return the node
-   * @throws IllegalArgumentException if the directory has another number of shards
+   * @throws IllegalArgumentException if the directory has another number of shards, or a {@link
+   *     ReplicatedStore}
    * @throws StorageException if a log or a store cannot be opened, or the address is in use
    */
   public static ShardedStore open(ClusterOptions options, int shards, KvResources resources) {
@@ -68,7 +65,7 @@ public final class ShardedStore implements AutoCloseable {
     if (shards < 1 || shards > SHARDS_MAX) {
       throw new IllegalArgumentException("shards must be from 1 to 64, is " + shards);
     }
-    requireSameCount(options.directory(), shards);
+    ShardCount.require(options.directory(), shards);
     return new ShardedStore(options.withResources(resources), shards);
   }
 
@@ -104,6 +101,34 @@ public final class ShardedStore implements AutoCloseable {
     return shards.get(indexOf(key));
   }
 
+  /** {@return as {@link #store(Consistency)}, with linearizable reads} */
+  public KvStore store() {
+    return store(Consistency.LINEARIZABLE);
+  }
+
+  /**
+   * {@return all shards as one store} Calls with a key go to its shard. Batches, transactions,
+   * snapshots and {@code getAll} are of one shard, that of their first key, and throw {@link
+   * CrossShardException} for a key of another one; nothing was written then. Cursors have the
+   * entries of all shards in order: each shard as of one moment, but not all as of the same.
+   *
+   * <p>Deleting a range, and creating or dropping a keyspace, is done in one shard after the other.
+   * After an error some of them may be done; repeat it. Statistics are sums.
+   *
+   * <p>Feeds of changes, backups, checkpoints, write buffers, and numbers of snapshots are those of
+   * each {@link #shard}: here they throw {@link UnsupportedOperationException}.
+   *
+   * @param consistency of reads; with {@link Consistency#stale} of no index, since indices are
+   *     those of one shard
+   */
+  public KvStore store(Consistency consistency) {
+    if (consistency.minIndex() > 0) {
+      throw new IllegalArgumentException("an index is of one shard: " + consistency);
+    }
+    return new ShardedKvStore(
+        this, consistency, shards.stream().map(shard -> shard.store(consistency)).toList());
+  }
+
   /**
    * Reads a key.
    *
@@ -119,11 +144,11 @@ public final class ShardedStore implements AutoCloseable {
    * Applies a batch atomically.
    *
    * @param batch writes to keys of one shard, without deleted ranges
-   * @throws IllegalArgumentException if its keys belong to several shards, or if it deletes a
-   *     range, which has keys of all shards; nothing was written
+   * @throws CrossShardException if its keys belong to several shards, or if it deletes a range,
+   *     which has keys of all shards; nothing was written
    */
   public void write(WriteBatch batch) {
-    OneShard target = new OneShard();
+    BatchShard target = new BatchShard();
     batch.forEach(target);
     if (target.shard >= 0) {
       shards.get(target.shard).write(batch);
@@ -151,8 +176,27 @@ public final class ShardedStore implements AutoCloseable {
     node.close();
   }
 
-  private static RaftGroupId group(ClusterOptions options, int index) {
-    return RaftNode.groupId(options.group() + "/" + index);
+  List<ReplicatedStore> shards() {
+    return shards;
+  }
+
+  /** Waits for all shards at once, if reads wait as the {@link CallScope} of the thread says. */
+  void awaitAll(Consistency consistency) {
+    if (consistency == Consistency.OF_CALL) {
+      CallScope.awaitAll();
+    }
+  }
+
+  /** The shard of all keys, -1 if there are none; throws if there are several. */
+  int indexOfAll(List<byte[]> keys) {
+    BatchShard target = new BatchShard();
+    keys.forEach(target::meet);
+    return target.shard;
+  }
+
+  /** Nodes of different numbers of shards, which put keys into different ones, share no group. */
+  private static RaftGroupId group(ClusterOptions options, int index, int count) {
+    return RaftNode.groupId(options.group() + "/" + index + "/" + count);
   }
 
   /** The node that leads a shard when it can, in turns. */
@@ -161,30 +205,8 @@ public final class ShardedStore implements AutoCloseable {
     return nodes.get(index % nodes.size());
   }
 
-  private static void requireSameCount(Path directory, int shards) {
-    Path file = directory.resolve("shards");
-    try {
-      Files.createDirectories(directory);
-      if (Files.exists(file)) {
-        String found = Files.readString(file, StandardCharsets.US_ASCII).trim();
-        if (!found.equals(Integer.toString(shards))) {
-          throw new IllegalArgumentException(
-              "the directory has " + found + " shards, not " + shards);
-        }
-      } else {
-        // Power may fail: the file is there with its content, or not at all.
-        Path draft = directory.resolve("shards.new");
-        Files.writeString(draft, shards + "\n", StandardCharsets.US_ASCII);
-        GroupStorage.sync(draft);
-        Files.move(draft, file, StandardCopyOption.ATOMIC_MOVE);
-      }
-    } catch (IOException e) {
-      throw new StorageException("cannot read or write " + file, e);
-    }
-  }
-
   /** Finds the shard of all writes. */
-  private final class OneShard implements WriteBatch.Visitor {
+  private final class BatchShard implements WriteBatch.Visitor {
     int shard = -1;
 
     @Override
@@ -210,15 +232,18 @@ public final class ShardedStore implements AutoCloseable {
 
     @Override
     public void deleteRange(@Nullable Keyspace keyspace, byte[] from, byte[] to) {
-      throw new IllegalArgumentException(
-          "a range has keys of all shards: delete it in each of them");
+      throw new CrossShardException("a batch is of one shard: a range has keys of all");
     }
 
     private void meet(byte[] key) {
       int index = indexOf(key);
       if (shard >= 0 && shard != index) {
-        throw new IllegalArgumentException(
-            "the batch has keys of shards " + shard + " and " + index + ": it can be of one alone");
+        throw new CrossShardException(
+            "there are keys of shards "
+                + shard
+                + " and "
+                + index
+                + ": they must be of one, as keys with the same {tag} are");
       }
       shard = index;
     }

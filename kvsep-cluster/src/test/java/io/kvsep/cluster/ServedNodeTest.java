@@ -95,9 +95,9 @@ final class ServedNodeTest {
     ReplicatedStore other = served.group().node("b");
     try (CallScope scope = CallScope.begin(own, Consistency.LINEARIZABLE, 0)) {
       other.store().put("other".getBytes(UTF_8), "v".getBytes(UTF_8));
-      assertEquals(-1, scope.written());
+      assertEquals(-1, scope.written(0));
       own.store().put("own".getBytes(UTF_8), "v".getBytes(UTF_8));
-      assertTrue(scope.written() >= 0);
+      assertTrue(scope.written(0) >= 0);
     }
   }
 

@@ -8,12 +8,17 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.Keyspace;
+import io.kvsep.KeyspaceView;
 import io.kvsep.KvResources;
+import io.kvsep.KvStore;
+import io.kvsep.ScanOptions;
+import io.kvsep.Snapshot;
 import io.kvsep.WriteBatch;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -69,6 +74,70 @@ final class ShardedStoreTest {
         }
         assertNull(store.get(bytes("absent"), Consistency.LINEARIZABLE));
       }
+    }
+  }
+
+  @Test
+  void allShardsAreOneStore() throws Exception {
+    try (KvResources resources = KvResources.builder().memoryBudgetBytes(32 << 20).build();
+        ShardedStore sharded = ShardedStore.open(options(), 3, resources)) {
+      KvStore store = sharded.store();
+      for (byte[] key : keys()) {
+        store.put(key, key);
+      }
+      List<String> found = new ArrayList<>();
+      store.forEach(ScanOptions.all(), (key, value) -> found.add(new String(key, UTF_8)));
+      assertEquals(keys().stream().map(key -> new String(key, UTF_8)).sorted().toList(), found);
+      byte[] first = bytes("k0");
+      byte[] other = other(sharded, "k0");
+      assertArrayEquals(bytes("k9"), Objects.requireNonNull(store.last()).key());
+
+      assertThrows(
+          CrossShardException.class,
+          () ->
+              store.transact(
+                  transaction -> {
+                    transaction.put(first, bytes("x"));
+                    transaction.put(other, bytes("x"));
+                    return "";
+                  }));
+      assertArrayEquals(first, store.get(first));
+      byte[] before =
+          store.<byte[]>transact(
+              transaction -> {
+                byte[] value = Objects.requireNonNull(transaction.get(other));
+                transaction.delete(other);
+                return value;
+              });
+      assertArrayEquals(other, before);
+      assertNull(store.get(other));
+      assertEquals("none", store.transact(transaction -> "none"));
+      assertThrows(CrossShardException.class, () -> store.getAll(List.of(first, other)));
+      assertEquals(2, store.getAll(List.of(first, first)).size());
+
+      try (Snapshot snapshot = store.snapshot()) {
+        assertArrayEquals(first, snapshot.get(first));
+        store.put(first, bytes("y"));
+        assertArrayEquals(first, snapshot.get(first));
+        assertThrows(CrossShardException.class, () -> snapshot.get(other));
+        assertThrows(CrossShardException.class, snapshot::cursor);
+        assertThrows(UnsupportedOperationException.class, snapshot::sequence);
+      }
+      assertTrue(store.compareAndSet(first, bytes("y"), bytes("z")));
+      assertEquals(3, store.increment(bytes("counter"), 3));
+      KeyspaceView users = store.in(store.keyspace("users"));
+      users.put(other, bytes("user"));
+      assertEquals(List.of("users"), store.keyspaces());
+      assertThrows(UnsupportedOperationException.class, () -> store.changes(0));
+      assertThrows(UnsupportedOperationException.class, store::buffer);
+      assertThrows(IllegalArgumentException.class, () -> sharded.store(Consistency.stale(9)));
+      assertTrue(store.verify().isSound());
+      assertTrue(store.stats().entriesEstimate() >= 31);
+
+      users.deleteRange(bytes("a"), bytes("z"));
+      assertNull(users.first());
+      store.dropKeyspace(store.keyspace("users"));
+      assertEquals(List.of(), store.keyspaces());
     }
   }
 
