@@ -3,6 +3,7 @@ package io.kvsep.cluster;
 import io.kvsep.KvStore;
 import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.cluster.ClusterStatus;
+import io.kvsep.server.cluster.LogPosition;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -11,6 +12,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongFunction;
+import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
 import org.apache.ratis.proto.RaftProtos.ReplicationLevel;
 import org.apache.ratis.protocol.RaftClientReply;
 import org.apache.ratis.server.storage.FileInfo;
@@ -22,25 +26,50 @@ final class ServedNode implements ClusterNode {
   private static final long POLL_NANOS = 2_000_000;
 
   private final String cluster;
-  private final ReplicatedStore replicated;
+  private final List<ReplicatedStore> shards;
   private final KvStore store;
+  private final ToIntFunction<byte[]> shardOf;
+  private final Runnable close;
 
+  /** A node of one shard. */
   ServedNode(String cluster, ReplicatedStore replicated) {
     this.cluster = cluster;
-    this.replicated = replicated;
+    shards = List.of(replicated);
     store = replicated.store(Consistency.OF_CALL);
+    shardOf = key -> 0;
+    close = replicated::close;
+  }
+
+  /**
+   * A node of several shards.
+   *
+   * @param afterwards runs when the node has closed
+   */
+  ServedNode(String cluster, ShardedStore sharded, Runnable afterwards) {
+    this.cluster = cluster;
+    shards = List.copyOf(sharded.shards());
+    store = sharded.store(Consistency.OF_CALL);
+    shardOf = sharded::indexOf;
+    close =
+        () -> {
+          try {
+            sharded.close();
+          } finally {
+            afterwards.run();
+          }
+        };
   }
 
   /** The calls of one thread. */
-  private record ServedCall(CallScope scope) implements Call {
+  private record ServedCall(CallScope scope, int shards) implements Call {
     @Override
-    public long writtenIndex() {
-      return scope.written(0);
+    public LogPosition written() {
+      return LogPosition.of(IntStream.range(0, shards).mapToLong(scope::written).toArray());
     }
 
     @Override
-    public long index() {
-      return scope.index(0);
+    public LogPosition position() {
+      return LogPosition.of(IntStream.range(0, shards).mapToLong(scope::index).toArray());
     }
 
     @Override
@@ -56,7 +85,7 @@ final class ServedNode implements ClusterNode {
 
   @Override
   public String nodeId() {
-    return replicated.nodeId();
+    return shards.get(0).nodeId();
   }
 
   @Override
@@ -65,30 +94,79 @@ final class ServedNode implements ClusterNode {
   }
 
   @Override
-  public Call begin(Reads reads, long minIndex) {
-    Consistency consistency =
-        switch (reads) {
-          case LINEARIZABLE -> Consistency.LINEARIZABLE;
-          case LEADER -> Consistency.LEADER;
-          case STALE -> Consistency.stale(minIndex);
-        };
-    return new ServedCall(CallScope.begin(replicated, consistency, minIndex));
+  public KvStore store(int shard) {
+    return shards.get(shard).store(Consistency.OF_CALL);
   }
 
   @Override
-  public boolean hasApplied(long index) {
-    return replicated.appliedIndex() >= index;
+  public int shards() {
+    return shards.size();
   }
 
   @Override
-  public @Nullable String leader() {
-    return replicated.leader().orElse(null);
+  public int shardOf(byte[] key) {
+    return shardOf.applyAsInt(key);
+  }
+
+  @Override
+  public Call begin(Reads reads, LogPosition least) {
+    return begin(
+        index ->
+            switch (reads) {
+              case LINEARIZABLE -> Consistency.LINEARIZABLE;
+              case LEADER -> Consistency.LEADER;
+              case STALE -> Consistency.stale(index);
+            },
+        least);
+  }
+
+  @Override
+  public Call resume(LogPosition seen) {
+    return begin(index -> index < 0 ? Consistency.LINEARIZABLE : Consistency.stale(index), seen);
+  }
+
+  private Call begin(LongFunction<Consistency> consistency, LogPosition least) {
+    int count = shards.size();
+    Consistency[] reads = new Consistency[count];
+    long[] minIndices = new long[count];
+    for (int i = 0; i < count; i++) {
+      minIndices[i] = least.index(i);
+      reads[i] = consistency.apply(minIndices[i]);
+    }
+    return new ServedCall(CallScope.begin(shards, reads, minIndices), count);
+  }
+
+  @Override
+  public boolean hasApplied(LogPosition position) {
+    for (int i = 0; i < shards.size(); i++) {
+      if (shards.get(i).appliedIndex() < position.index(i)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public @Nullable String leader(int shard) {
+    return shards.get(shard).leader().orElse(null);
+  }
+
+  @Override
+  public int awaitCopies(LogPosition position, int wanted, Duration timeout) {
+    long deadline = System.nanoTime() + timeout.toNanos();
+    int least = Integer.MAX_VALUE;
+    for (int i = 0; i < shards.size(); i++) {
+      if (position.index(i) >= 0 || shards.size() == 1) {
+        long index = Math.max(0, position.index(i));
+        least = Math.min(least, awaitCopies(shards.get(i), index, wanted, deadline));
+      }
+    }
+    return least < Integer.MAX_VALUE ? least : shards.get(0).members().size() - 1;
   }
 
   /** The leader knows the logs of the others. Another node asks it whether all have the entry. */
-  @Override
-  public int awaitCopies(long index, int wanted, Duration timeout) {
-    long deadline = System.nanoTime() + timeout.toNanos();
+  private static int awaitCopies(
+      ReplicatedStore replicated, long index, int wanted, long deadline) {
     int members = replicated.members().size();
     // What was acknowledged is in the logs of a majority.
     int least = members / 2;
@@ -124,8 +202,20 @@ final class ServedNode implements ClusterNode {
   }
 
   @Override
+  public @Nullable String crossShard(Throwable failure) {
+    return failure instanceof CrossShardException ? failure.getMessage() : null;
+  }
+
+  @Override
   public ClusterStatus status() {
-    String leader = leader();
+    return new ClusterStatus(
+        cluster, nodeId(), IntStream.range(0, shards.size()).mapToObj(this::status).toList());
+  }
+
+  @Override
+  public ClusterStatus.Group status(int shard) {
+    ReplicatedStore replicated = shards.get(shard);
+    String leader = leader(shard);
     Map<String, Long> committed = replicated.commitIndices();
     long commitIndex = replicated.committedIndex();
     if (leader != null) {
@@ -146,15 +236,11 @@ final class ServedNode implements ClusterNode {
               Long applied = isThis ? Long.valueOf(replicated.appliedIndex()) : committed.get(node);
               members.add(new ClusterStatus.Member(node, address, role, applied));
             });
-    return new ClusterStatus(
-        cluster,
-        nodeId(),
-        List.of(
-            new ClusterStatus.Group(
-                0, leader, replicated.term(), commitIndex, snapshotAgeMillis(), members)));
+    return new ClusterStatus.Group(
+        shard, leader, replicated.term(), commitIndex, snapshotAgeMillis(replicated), members);
   }
 
-  private @Nullable Long snapshotAgeMillis() {
+  private static @Nullable Long snapshotAgeMillis(ReplicatedStore replicated) {
     SnapshotInfo latest = replicated.machine().getStateMachineStorage().getLatestSnapshot();
     List<FileInfo> files = latest == null ? List.of() : latest.getFiles();
     if (files.isEmpty()) {
@@ -171,26 +257,26 @@ final class ServedNode implements ClusterNode {
 
   @Override
   public void add(String nodeId, String address) {
-    replicated.add(nodeId, address);
+    shards.forEach(shard -> shard.add(nodeId, address));
   }
 
   @Override
   public void remove(String nodeId) {
-    replicated.remove(nodeId);
+    shards.forEach(shard -> shard.remove(nodeId));
   }
 
   @Override
-  public void transferLeadership(String nodeId) {
-    replicated.transferLeadership(nodeId);
+  public void transferLeadership(String nodeId, int shard) {
+    shards.get(shard).transferLeadership(nodeId);
   }
 
   @Override
-  public long takeSnapshot() {
-    return replicated.takeSnapshot();
+  public long takeSnapshot(int shard) {
+    return shards.get(shard).takeSnapshot();
   }
 
   @Override
   public void close() {
-    replicated.close();
+    close.run();
   }
 }

@@ -1,5 +1,6 @@
 package io.kvsep.cluster;
 
+import io.kvsep.KvResources;
 import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.cluster.ClusterProvider;
 import io.kvsep.server.cluster.ClusterSettings;
@@ -19,7 +20,7 @@ public final class ServedNodes implements ClusterProvider {
   public ServedNodes() {}
 
   @Override
-  public ClusterNode open(ClusterSettings settings) {
+  public ClusterNode open(ClusterSettings settings, int shards) {
     GRPC.setLevel(Level.WARNING);
     ClusterSettings.Tls tls = settings.tls();
     ClusterOptions options =
@@ -34,6 +35,17 @@ public final class ServedNodes implements ClusterProvider {
                         tls.certificateChain(), tls.privateKey(), tls.trusted()))
             .requestTimeout(REQUEST_TIMEOUT)
             .build();
-    return new ServedNode(settings.cluster(), ReplicatedStore.open(options));
+    if (shards == 1) {
+      ShardCount.requireNone(settings.directory());
+      return new ServedNode(settings.cluster(), ReplicatedStore.open(options));
+    }
+    KvResources resources = KvResources.builder().build();
+    try {
+      ShardedStore sharded = ShardedStore.open(options, shards, resources);
+      return new ServedNode(settings.cluster(), sharded, resources::close);
+    } catch (RuntimeException | Error e) {
+      resources.close();
+      throw e;
+    }
   }
 }

@@ -19,6 +19,8 @@ final class ClusterArguments {
   /** In the directory of a node: its cluster and its name. */
   private static final String MARK = "CLUSTER";
 
+  private static final int SHARDS_MAX = 64;
+
   @Option(
       names = "--cluster",
       paramLabel = "NAME",
@@ -37,6 +39,15 @@ final class ClusterArguments {
 
   @Option(names = "--join", description = "Wait at the first start until it is made a member.")
   private boolean join;
+
+  @Option(
+      names = "--shards",
+      paramLabel = "N",
+      defaultValue = "1",
+      description =
+          "Spread the keys over N groups with leaders of their own (default: 1); fixed, on all"
+              + " nodes the same.")
+  private int shards = 1;
 
   @Option(
       names = "--peer-cert",
@@ -93,6 +104,7 @@ final class ClusterArguments {
         node != null
             || !peers.isEmpty()
             || join
+            || shards != 1
             || insecure
             || certificate != null
             || key != null
@@ -107,6 +119,12 @@ final class ClusterArguments {
     }
     if (node != null && !peers.containsKey(node)) {
       throw CommandFailure.misused("--peers has no address of --node " + node);
+    }
+    if (shards < 1 || shards > SHARDS_MAX) {
+      throw CommandFailure.misused("--shards must be from 1 to " + SHARDS_MAX + ": " + shards);
+    }
+    if (shards > 1 && !redirects.isEmpty()) {
+      throw CommandFailure.misused("--redirect is for one shard: --shards has no leader of all");
     }
     if ((certificate == null) != (key == null) || (certificate == null) != (trusted == null)) {
       throw CommandFailure.misused("--peer-cert, --peer-key and --peer-ca go together");
@@ -130,7 +148,7 @@ final class ClusterArguments {
         new ClusterSettings(cluster, node, peers, join, insecure, tls(), directory);
     mark(directory, cluster + ' ' + node);
     try {
-      return provider.open(settings);
+      return provider.open(settings, shards);
     } catch (IllegalArgumentException e) {
       throw CommandFailure.misused(String.valueOf(e.getMessage()));
     }

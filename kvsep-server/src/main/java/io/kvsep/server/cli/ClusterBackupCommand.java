@@ -6,8 +6,10 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 @Command(
@@ -28,6 +30,12 @@ final class ClusterBackupCommand implements Callable<Integer> {
   @Parameters(index = "0", paramLabel = "FILE", description = "Where the backup goes.")
   private Path file = Path.of("");
 
+  @Option(
+      names = "--shard",
+      paramLabel = "N",
+      description = "The shard, from 0; needed if the cluster has several.")
+  private @Nullable Integer shard;
+
   ClusterBackupCommand(Streams streams) {
     this.streams = streams;
   }
@@ -36,11 +44,12 @@ final class ClusterBackupCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     ServerConnection connection = server.connect();
+    String path = "/v1/backup" + (shard == null ? "" : "?shard=" + shard);
     long start = System.nanoTime();
     long bytes = 0;
     try (UnfinishedFile target = new UnfinishedFile(file);
         ProgressBar bar = new ProgressBar(streams, "backup", ProgressBar.UNKNOWN);
-        InputStream backup = connection.open("/v1/backup", "application/vnd.kvsep.backup")) {
+        InputStream backup = connection.open(path, "application/vnd.kvsep.backup")) {
       byte[] piece = new byte[PIECE_BYTES];
       for (int count = backup.read(piece); count >= 0; count = backup.read(piece)) {
         ByteBuffer rest = ByteBuffer.wrap(piece, 0, count);

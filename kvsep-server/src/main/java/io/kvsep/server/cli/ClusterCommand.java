@@ -7,10 +7,14 @@ import io.kvsep.server.json.JsonObject;
 import java.io.IOException;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** The commands for a cluster, which ask one of its nodes over HTTP. */
@@ -128,16 +132,24 @@ final class ClusterCommand {
     @Parameters(index = "0", paramLabel = "NODE", description = "The name of the member.")
     private String node = "";
 
+    @Option(
+        names = "--shard",
+        paramLabel = "N",
+        description = "Only of shard N, from 0 (default: of all).")
+    private @Nullable Integer shard;
+
     Transfer(Streams streams) {
       this.streams = streams;
     }
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-      server
-          .connect()
-          .post(ServedCluster.PATH + "/leader", new JsonObject().put("node", node), TIME);
-      streams.output().line(node + " leads");
+      JsonObject wanted = new JsonObject().put("node", node);
+      if (shard != null) {
+        wanted.put("shard", shard);
+      }
+      server.connect().post(ServedCluster.PATH + "/leader", wanted, TIME);
+      streams.output().line(node + " leads" + (shard == null ? "" : " shard " + shard));
       return Kvsep.DONE;
     }
   }
@@ -157,20 +169,29 @@ final class ClusterCommand {
     @Override
     public Integer call() throws IOException, InterruptedException {
       String answer = server.connect().post(ServedCluster.PATH + "/snapshot", null, TIME);
-      streams.output().line("a snapshot has the log up to " + index(answer));
+      List<String> indices = indices(answer);
+      for (int shard = 0; shard < indices.size(); shard++) {
+        String of = indices.size() == 1 ? "" : " of shard " + shard;
+        streams.output().line("a snapshot" + of + " has the log up to " + indices.get(shard));
+      }
       return Kvsep.DONE;
     }
 
-    private static String index(String answer) throws IOException {
+    /** Of each shard, from 0. */
+    private static List<String> indices(String answer) throws IOException {
+      List<String> indices = new ArrayList<>();
       try (JsonParser parser = new JsonFactory().createParser(answer)) {
         while (parser.nextToken() != null) {
           if (parser.currentToken() == JsonToken.FIELD_NAME
               && parser.currentName().equals("index")) {
-            return Amounts.count(parser.nextLongValue(-1));
+            indices.add(Amounts.count(parser.nextLongValue(-1)));
           }
         }
       }
-      throw CommandFailure.failed("the answer has no index: " + answer);
+      if (indices.isEmpty()) {
+        throw CommandFailure.failed("the answer has no index: " + answer);
+      }
+      return indices;
     }
   }
 }

@@ -18,14 +18,14 @@ public interface ClusterNode extends AutoCloseable {
 
   /** Calls of one thread to the store that belong together, until it is closed. */
   interface Call extends AutoCloseable {
-    /** Index of the last write in the log, -1 if there was none. */
-    long writtenIndex();
+    /** Indices of the last write to each shard in its log. */
+    LogPosition written();
 
     /**
-     * Index of the last write. Without a write, an index at or above that of every entry that was
-     * read; -1 if the store was not used.
+     * Of each shard, the index of the last write. Without a write, an index at or above that of
+     * every entry that was read; none if the shard was not used.
      */
-    long index();
+    LogPosition position();
 
     @Override
     void close();
@@ -43,26 +43,46 @@ public interface ClusterNode extends AutoCloseable {
    */
   KvStore store();
 
+  /** The store of one shard, with reads as those of {@link #store()}. */
+  default KvStore store(int shard) {
+    return store();
+  }
+
+  /** Number of shards, each with a log and a leader of its own. */
+  default int shards() {
+    return 1;
+  }
+
+  /** The shard of a key, from 0. */
+  default int shardOf(byte[] key) {
+    return 0;
+  }
+
   /**
-   * Begins a call of the current thread. Its first read waits as {@code reads} says, and all see at
-   * least the entry of {@code minIndex} and the writes of the call.
-   *
-   * @param minIndex 0 or less for no entry
+   * Begins a call of the current thread. Its first read of each shard waits as {@code reads} says,
+   * and all see at least the entries of {@code least} and the writes of the call.
    */
-  Call begin(Reads reads, long minIndex);
-
-  /** Whether the store of this node has the entry of an index. */
-  boolean hasApplied(long index);
-
-  /** Name of the leader, null while this node knows none. */
-  @Nullable String leader();
+  Call begin(Reads reads, LogPosition least);
 
   /**
-   * Waits until an entry is in the logs of so many nodes beside the leader, or the time is up.
-   *
-   * @return the number of nodes that are known to have it
+   * Begins a call that goes on after others. Reads of the shards that {@code seen} has see at least
+   * its entries, those of other shards are linearizable.
    */
-  int awaitCopies(long index, int wanted, Duration timeout);
+  Call resume(LogPosition seen);
+
+  /** Whether the store of this node has all entries of a position. */
+  boolean hasApplied(LogPosition position);
+
+  /** Name of the leader of a shard, null while this node knows none. */
+  @Nullable String leader(int shard);
+
+  /**
+   * Waits until the entries of a position are in the logs of so many nodes beside the leader, or
+   * the time is up.
+   *
+   * @return the number of nodes that are known to have all
+   */
+  int awaitCopies(LogPosition position, int wanted, Duration timeout);
 
   /**
    * Returns what to tell a client if {@code failure} means that the cluster did not answer, null if
@@ -70,20 +90,31 @@ public interface ClusterNode extends AutoCloseable {
    */
   @Nullable String unavailable(Throwable failure);
 
+  /**
+   * Returns what to tell a client if {@code failure} means that keys of several shards were given
+   * to what is of one, null if it means anything else. Nothing was written.
+   */
+  default @Nullable String crossShard(Throwable failure) {
+    return null;
+  }
+
   /** The cluster as this node knows it. */
   ClusterStatus status();
 
-  /** Adds a member and waits until it has caught up. Does nothing if it is one. */
+  /** A shard of it. */
+  ClusterStatus.Group status(int shard);
+
+  /** Adds a member to all shards and waits until it has caught up. Does nothing if it is one. */
   void add(String nodeId, String address);
 
-  /** Removes a member. Does nothing if it is none. */
+  /** Removes a member from all shards. Does nothing if it is none. */
   void remove(String nodeId);
 
-  /** Makes a member the leader. */
-  void transferLeadership(String nodeId);
+  /** Makes a member the leader of a shard. */
+  void transferLeadership(String nodeId, int shard);
 
-  /** Takes a snapshot of this node; returns the index of its last entry. */
-  long takeSnapshot();
+  /** Takes a snapshot of a shard of this node; returns the index of its last entry. */
+  long takeSnapshot(int shard);
 
   @Override
   void close();

@@ -8,10 +8,12 @@ public interface ClusterProvider {
   /**
    * Starts a node. Returns when its own store is open; the cluster may have no leader yet.
    *
-   * @throws IllegalArgumentException if the settings are invalid
+   * @param shards number of groups that share the keys, fixed when the cluster is made
+   * @throws IllegalArgumentException if the settings are invalid, or the node has another number of
+   *     shards
    * @throws io.kvsep.error.KvException if the node cannot start
    */
-  ClusterNode open(ClusterSettings settings);
+  ClusterNode open(ClusterSettings settings, int shards);
 
   /** The provider on the class path. */
   static Optional<ClusterProvider> find() {

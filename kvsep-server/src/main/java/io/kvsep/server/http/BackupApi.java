@@ -8,6 +8,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.kvsep.KvStore;
+import io.kvsep.server.cluster.ClusterNode;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
@@ -35,26 +36,35 @@ final class BackupApi {
   private static final long WAIT_MILLIS = 20;
 
   private final KvStore store;
+  private final @Nullable ClusterNode node;
   private final HttpLimits limits;
   private final ScheduledExecutorService longWorkers;
   private final AtomicBoolean isUnderWay = new AtomicBoolean();
 
-  BackupApi(KvStore store, HttpLimits limits, ScheduledExecutorService longWorkers) {
+  /**
+   * @param node null on a server of one store
+   */
+  BackupApi(
+      KvStore store,
+      @Nullable ClusterNode node,
+      HttpLimits limits,
+      ScheduledExecutorService longWorkers) {
     this.store = store;
+    this.node = node;
     this.limits = limits;
     this.longWorkers = longWorkers;
   }
 
   HttpResponse backup(Exchange exchange) {
-    exchange.parameters(Set.of());
+    KvStore source = source(exchange.parameters(Set.of("shard")).whole("shard"));
     if (!isUnderWay.compareAndSet(false, true)) {
       throw Problem.of(
           HttpStatus.CONFLICT, "upkeep-under-way", "another backup is under way; try again");
     }
-    Pieces pieces = new Pieces(exchange.context());
+    Pieces pieces = new Pieces(exchange.context(), source);
     try {
       // A node of a cluster waits until it has what was acknowledged before.
-      store.snapshot().close();
+      source.snapshot().close();
       longWorkers.execute(pieces::write);
     } catch (RejectedExecutionException e) {
       isUnderWay.set(false);
@@ -79,9 +89,19 @@ final class BackupApi {
         exchange.context());
   }
 
+  /** The shard of that number; without one, the store if it has no others. */
+  private KvStore source(@Nullable Long shard) {
+    int shards = node == null ? 1 : node.shards();
+    if (shard == null ? shards > 1 : shard < 0 || shard >= shards) {
+      throw Problem.malformed("a backup is of one shard: shard is from 0 to " + (shards - 1));
+    }
+    return node == null || shard == null ? store : node.store(shard.intValue());
+  }
+
   /** The writing thread fills it as a stream; those of the answer empty it. */
   private final class Pieces extends OutputStream implements StreamedAnswer.Source {
     private final ServiceRequestContext context;
+    private final KvStore source;
     private final BlockingQueue<byte[]> queue = new ArrayBlockingQueue<>(PIECES_MAX);
     private final CompletableFuture<@Nullable Void> written = new CompletableFuture<>();
     private volatile boolean isClosed;
@@ -90,13 +110,14 @@ final class BackupApi {
     private byte[] piece = new byte[PIECE_BYTES];
     private int length;
 
-    Pieces(ServiceRequestContext context) {
+    Pieces(ServiceRequestContext context, KvStore source) {
       this.context = context;
+      this.source = source;
     }
 
     void write() {
       try {
-        store.backup(this, 0);
+        source.backup(this, 0);
         handOver();
         written.complete(null);
       } catch (Throwable e) {

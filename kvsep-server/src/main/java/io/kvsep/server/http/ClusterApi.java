@@ -8,6 +8,7 @@ import io.kvsep.server.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /** {@code /v1/cluster…}: members, leader and snapshots of a cluster. */
@@ -45,8 +46,13 @@ final class ClusterApi {
 
   HttpResponse transferLeadership(Exchange exchange) {
     Document document = Document.one(exchange);
-    document.allow(Set.of("node"));
+    document.allow(Set.of("node", "shard"));
     String name = name(document);
+    Long shard = document.whole("shard");
+    int shards = node().shards();
+    if (shard != null && (shard < 0 || shard >= shards)) {
+      throw Problem.malformed("shard must be from 0 to " + (shards - 1));
+    }
     boolean isMember =
         node().status().groups().stream()
             .flatMap(group -> group.members().stream())
@@ -54,13 +60,24 @@ final class ClusterApi {
     if (!isMember) {
       throw Problem.of(HttpStatus.NOT_FOUND, "no-such-member", "no such member: " + name);
     }
-    node().transferLeadership(name);
+    if (shard == null) {
+      IntStream.range(0, shards).forEach(each -> node().transferLeadership(name, each));
+    } else {
+      node().transferLeadership(name, shard.intValue());
+    }
     return Answers.json(new JsonObject());
   }
 
   HttpResponse takeSnapshot(Exchange exchange) {
     exchange.requireNoQuery();
-    return Answers.json(new JsonObject().put("index", node().takeSnapshot()));
+    if (node().shards() == 1) {
+      return Answers.json(new JsonObject().put("index", node().takeSnapshot(0)));
+    }
+    List<JsonObject> groups = new ArrayList<>();
+    for (int shard = 0; shard < node().shards(); shard++) {
+      groups.add(new JsonObject().put("shard", shard).put("index", node().takeSnapshot(shard)));
+    }
+    return Answers.json(new JsonObject().put("groups", groups));
   }
 
   private static String name(Document document) {

@@ -4,44 +4,57 @@ import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.cluster.ClusterStatus;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
 import java.util.function.ToDoubleFunction;
 
-/** Meters of a node of a cluster, {@code kvsep.cluster.…}. */
+/** Meters of a node of a cluster, {@code kvsep.cluster.…}, for each shard if there are several. */
 final class ClusterMetrics {
   private final ClusterNode node;
+  private final int shard;
 
-  private ClusterMetrics(ClusterNode node) {
+  private ClusterMetrics(ClusterNode node, int shard) {
     this.node = node;
+    this.shard = shard;
   }
 
   static void bind(ClusterNode node, MeterRegistry registry) {
-    ClusterMetrics metrics = new ClusterMetrics(node);
-    metrics.add(
+    for (int shard = 0; shard < node.shards(); shard++) {
+      Tags tags = node.shards() == 1 ? Tags.empty() : Tags.of("shard", Integer.toString(shard));
+      new ClusterMetrics(node, shard).bind(registry, tags);
+    }
+  }
+
+  private void bind(MeterRegistry registry, Tags tags) {
+    add(
         registry,
+        tags,
         "leader",
         "1 on the leader, else 0",
         group -> node.nodeId().equals(group.leader()) ? 1 : 0);
-    metrics.add(registry, "members", "Members of the cluster", group -> group.members().size());
-    metrics.add(registry, "term", "Number of the election", ClusterStatus.Group::term);
-    metrics.add(
+    add(registry, tags, "members", "Members of the cluster", group -> group.members().size());
+    add(registry, tags, "term", "Number of the election", ClusterStatus.Group::term);
+    add(
         registry,
+        tags,
         "commit.index",
         "Entries of the log that are committed",
         ClusterStatus.Group::commitIndex);
-    metrics.add(registry, "applied.index", "Entries that this node has applied", metrics::applied);
-    metrics.add(
+    add(registry, tags, "applied.index", "Entries that this node has applied", this::applied);
+    add(
         registry,
+        tags,
         "lag",
         "Committed entries that this node has not applied",
-        group -> Math.max(0, group.commitIndex() - metrics.applied(group)));
-    Gauge.builder("kvsep.cluster.snapshot.age", node, ClusterMetrics::snapshotAgeSeconds)
+        group -> Math.max(0, group.commitIndex() - applied(group)));
+    Gauge.builder("kvsep.cluster.snapshot.age", node, any -> snapshotAgeSeconds())
         .description("Age of the last snapshot of this node")
         .baseUnit("seconds")
+        .tags(tags)
         .register(registry);
   }
 
-  private static double snapshotAgeSeconds(ClusterNode node) {
-    Long millis = node.status().groups().get(0).snapshotAgeMillis();
+  private double snapshotAgeSeconds() {
+    Long millis = node.status(shard).snapshotAgeMillis();
     return millis == null ? Double.NaN : millis / 1000.0;
   }
 
@@ -57,14 +70,13 @@ final class ClusterMetrics {
 
   private void add(
       MeterRegistry registry,
+      Tags tags,
       String name,
       String description,
       ToDoubleFunction<ClusterStatus.Group> figure) {
-    Gauge.builder(
-            "kvsep.cluster." + name,
-            node,
-            any -> figure.applyAsDouble(any.status().groups().get(0)))
+    Gauge.builder("kvsep.cluster." + name, node, any -> figure.applyAsDouble(any.status(shard)))
         .description(description)
+        .tags(tags)
         .register(registry);
   }
 }

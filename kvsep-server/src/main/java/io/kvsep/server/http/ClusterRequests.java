@@ -7,6 +7,7 @@ import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.cluster.ClusterNode.Reads;
+import io.kvsep.server.cluster.LogPosition;
 import io.netty.util.AsciiString;
 import io.netty.util.AttributeKey;
 import java.util.Locale;
@@ -27,18 +28,22 @@ final class ClusterRequests {
       AttributeKey.valueOf(ClusterRequests.class, "wanted");
 
   /** Of requests about this node, which other nodes have no part in. */
-  private static final Wanted LOCAL = new Wanted(Reads.STALE, 0, false);
+  private static final Wanted LOCAL = new Wanted(Reads.STALE, LogPosition.NONE, false);
 
   private final ClusterNode node;
   private final Map<String, String> redirects;
 
   /** How new the reads of a request must be, and whether its answer carries an index. */
-  private record Wanted(Reads reads, long minIndex, boolean hasIndex) {}
+  private record Wanted(Reads reads, LogPosition least, boolean hasIndex) {}
 
   /**
    * @param redirects addresses of other nodes' servers by their names; empty to forward requests
    */
   ClusterRequests(ClusterNode node, Map<String, String> redirects) {
+    if (!redirects.isEmpty() && node.shards() > 1) {
+      throw new IllegalArgumentException(
+          "with several shards there is no leader of all to redirect clients to");
+    }
     this.node = node;
     this.redirects = redirects;
   }
@@ -70,37 +75,37 @@ final class ClusterRequests {
     if (!redirects.isEmpty() && reads != Reads.STALE && route.mayRedirect()) {
       requireLeader(context);
     }
-    context.setAttr(WANTED, new Wanted(reads, minIndex(headers), true));
+    context.setAttr(WANTED, new Wanted(reads, least(headers), true));
     return rest;
   }
 
   /** Whether reads of the request need not wait for other nodes. */
   boolean isAtOnce(ServiceRequestContext context) {
     Wanted wanted = wanted(context);
-    return wanted.reads == Reads.STALE && node.hasApplied(wanted.minIndex);
+    return wanted.reads == Reads.STALE && node.hasApplied(wanted.least);
   }
 
   /** Runs a handler on this thread and adds the index to its answer. */
   @Nullable HttpResponse answer(Route.ShortHandler handler, Exchange exchange) {
     Wanted wanted = wanted(exchange.context());
-    try (ClusterNode.Call call = node.begin(wanted.reads, wanted.minIndex)) {
+    try (ClusterNode.Call call = node.begin(wanted.reads, wanted.least)) {
       HttpResponse answer;
       try {
         answer = handler.answer(exchange);
       } catch (IllegalStateException e) {
-        if (call.writtenIndex() >= 0) {
+        if (!call.written().isEmpty()) {
           throw e;
         }
         // The cache had a keyspace that another node has dropped.
         answer = handler.answer(exchange);
       } catch (Problem e) {
-        long index = wanted.hasIndex ? call.index() : -1;
-        throw index < 0 ? e : e.header(INDEX, Long.toString(index));
+        LogPosition index = wanted.hasIndex ? call.position() : LogPosition.NONE;
+        throw index.isEmpty() ? e : e.header(INDEX, index.toString());
       }
-      long index = answer == null || !wanted.hasIndex ? -1 : call.index();
-      return answer == null || index < 0
+      LogPosition index = answer == null || !wanted.hasIndex ? LogPosition.NONE : call.position();
+      return answer == null || index.isEmpty()
           ? answer
-          : answer.mapHeaders(headers -> headers.toBuilder().setLong(INDEX, index).build());
+          : answer.mapHeaders(headers -> headers.toBuilder().set(INDEX, index.toString()).build());
     }
   }
 
@@ -109,7 +114,7 @@ final class ClusterRequests {
   }
 
   private void requireLeader(ServiceRequestContext context) {
-    String leader = node.leader();
+    String leader = node.leader(0);
     if (leader == null) {
       throw unavailable("the cluster has no leader");
     }
@@ -134,15 +139,16 @@ final class ClusterRequests {
     throw Problem.malformed("consistency is linearizable, leader or stale");
   }
 
-  private static long minIndex(RequestHeaders headers) {
+  private LogPosition least(RequestHeaders headers) {
     String text = headers.get(MIN_INDEX);
     if (text == null) {
-      return 0;
+      return LogPosition.NONE;
     }
-    try {
-      return Long.parseLong(text.strip());
-    } catch (NumberFormatException e) {
-      throw Problem.malformed("Kvsep-Min-Index is no index");
+    LogPosition least = LogPosition.parse(text, node.shards());
+    if (least == null) {
+      throw Problem.malformed(
+          "Kvsep-Min-Index is no index" + (node.shards() == 1 ? "" : ", such as SHARD:INDEX"));
     }
+    return least;
   }
 }

@@ -101,6 +101,7 @@ public final class HttpFront implements AutoCloseable {
     longWorkers = workers("kvsep-http-long", LONG_WORKERS);
     EntityTags tags = node == null ? EntityTags.drawn() : EntityTags.of(node.cluster());
     routes = new Routes(store, keyspaces, options, gate, tags, insight, feeds, longWorkers);
+    routes.addBackup(new BackupApi(store, node, options.limits(), longWorkers));
     routes.addCluster(new ClusterApi(node));
     insight.bind(node);
     workers = workers("kvsep-http", WORKERS);

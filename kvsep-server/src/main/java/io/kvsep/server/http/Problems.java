@@ -122,6 +122,10 @@ final class Problems implements ServerErrorHandler {
     String unavailable = node == null ? null : node.unavailable(cause);
     if (unavailable != null) {
       return ClusterRequests.unavailable(unavailable);
+    }
+    String crossShard = node == null ? null : node.crossShard(cause);
+    if (crossShard != null) {
+      return Problem.of(HttpStatus.CONFLICT, "cross-shard", crossShard);
     } else if (cause instanceof KvException error) {
       return of(error);
     } else if (cause instanceof ContentTooLargeException) {

@@ -51,7 +51,6 @@ final class Routes {
     addFeeds(feeds);
     addKeyspaces();
     addUpkeep(new AdminApi(store, options.checkpoints()));
-    addBackup(new BackupApi(store, options.limits(), longWorkers));
     addInsight(insight);
     addFiles();
   }
@@ -198,7 +197,7 @@ final class Routes {
     return new Operation(meter.kind(kind), body, Time.ANY, handler::answer, null, null);
   }
 
-  private void addBackup(BackupApi backups) {
+  void addBackup(BackupApi backups) {
     Operation backup =
         new Operation(meter.kind("admin"), Body.NONE, Time.ANY, backups::backup, null, null);
     all.add(Route.at("/v1/backup").on(GET, backup));

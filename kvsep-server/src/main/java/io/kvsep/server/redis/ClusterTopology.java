@@ -11,7 +11,6 @@ import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,15 +36,20 @@ final class ClusterTopology {
   /**
    * A range of slots.
    *
-   * @param master null without a leader
+   * @param master null without a leader, if this node is no member
    */
-  private record Shard(int first, int last, @Nullable Member master, List<Member> replicas) {
+  private record Shard(
+      int first, int last, boolean isLed, @Nullable Member master, List<Member> replicas) {
     List<Member> members() {
       List<Member> members = new ArrayList<>(replicas);
       if (master != null) {
         members.add(0, master);
       }
       return members;
+    }
+
+    boolean hasReplica(String name) {
+      return replicas.stream().anyMatch(replica -> replica.name().equals(name));
     }
   }
 
@@ -60,8 +64,14 @@ final class ClusterTopology {
     }
   }
 
+  /**
+   * Without a leader, the node that is asked stands for it, where commands wait for the next one:
+   * clients refuse commands for slots without a master.
+   */
   private Shard shard(ClusterStatus.Group group, int first, int last) {
-    Member master = null;
+    String leader = group.leader();
+    String master = leader == null ? status.node() : leader;
+    Member found = null;
     List<Member> replicas = new ArrayList<>();
     for (ClusterStatus.Member member : group.members()) {
       String address = addresses.get(member.node());
@@ -70,14 +80,14 @@ final class ClusterTopology {
         String host = address.substring(0, colon).replaceAll("^\\[|]$", "");
         int port = Integer.parseInt(address.substring(colon + 1));
         Member known = new Member(member.node(), id(member.node()), host, port, offset(member));
-        if (member.node().equals(group.leader())) {
-          master = known;
+        if (member.node().equals(master)) {
+          found = known;
         } else {
           replicas.add(known);
         }
       }
     }
-    return new Shard(first, last, master, replicas);
+    return new Shard(first, last, leader != null && found != null, found, replicas);
   }
 
   /** Number of entries of the log. Lettuce does not read from a replica that has none. */
@@ -165,10 +175,14 @@ final class ClusterTopology {
       StringBuilder slots = new StringBuilder();
       String master = null;
       for (Shard shard : shards) {
-        if (Objects.equals(shard.master(), member)) {
+        Member led = shard.master();
+        if (led == null) {
+          continue;
+        }
+        if (led.name().equals(member.name())) {
           slots.append(' ').append(shard.first()).append('-').append(shard.last());
-        } else if (master == null && shard.master() != null && shard.replicas().contains(member)) {
-          master = shard.master().id();
+        } else if (master == null && shard.hasReplica(member.name())) {
+          master = led.id();
         }
       }
       boolean isMaster = !slots.isEmpty() || master == null;
@@ -182,10 +196,10 @@ final class ClusterTopology {
   }
 
   void info(Replies out) {
-    boolean isLed = shards.stream().allMatch(shard -> shard.master() != null);
+    boolean isLed = shards.stream().allMatch(Shard::isLed);
     int led =
         shards.stream()
-            .filter(shard -> shard.master() != null)
+            .filter(Shard::isLed)
             .mapToInt(shard -> shard.last() - shard.first() + 1)
             .sum();
     long known =

@@ -1,7 +1,9 @@
 package io.kvsep.server.redis;
 
+import io.kvsep.server.cluster.ClusterNode;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
@@ -27,6 +29,9 @@ record Command(
     boolean quick,
     Body body,
     String summary) {
+  /** Of a call without keys. */
+  static final int NO_SHARD = -1;
+
   /** Limits of a call that counts as quick. */
   private static final int QUICK_ARGUMENTS_MAX = 33;
 
@@ -128,10 +133,33 @@ record Command(
   }
 
   void checkKeys(byte[][] arguments) {
+    forEachKey(arguments, Keys::check);
+  }
+
+  /**
+   * The shard of the keys, which are all in one, or {@link #NO_SHARD}.
+   *
+   * @param before the shard where they must be, {@link #NO_SHARD} for any
+   */
+  int shard(byte[][] arguments, ClusterNode node, int before) {
+    int[] found = {before};
+    forEachKey(
+        arguments,
+        key -> {
+          int shard = node.shardOf(key);
+          if (found[0] != NO_SHARD && found[0] != shard) {
+            throw new CommandError("CROSSSLOT Keys in request don't hash to the same shard");
+          }
+          found[0] = shard;
+        });
+    return found[0];
+  }
+
+  private void forEachKey(byte[][] arguments, Consumer<byte[]> action) {
     if (firstKey > 0) {
       int last = Math.min(arguments.length - 1, lastKey < 0 ? arguments.length + lastKey : lastKey);
       for (int i = firstKey; i <= last; i += keyStep) {
-        Keys.check(arguments[i]);
+        action.accept(arguments[i]);
       }
     }
   }

@@ -46,7 +46,7 @@ final class CommandRound {
   private final Entries.Spaces present;
   private final @Nullable ClusterNode node;
   private final @Nullable RoundCalls calls;
-  private final WriteGroup group;
+  private final WriteGroups groups;
   private final List<Session> touched = new ArrayList<>();
 
   /** Commands of connections that had nothing left over from an earlier round. */
@@ -71,7 +71,7 @@ final class CommandRound {
     this.present = server.databases().present();
     this.node = server.node();
     this.calls = node == null ? null : new RoundCalls(node);
-    this.group = new WriteGroup(server, calls);
+    this.groups = new WriteGroups(server, calls);
   }
 
   /** Begins a round. Returns the start time on an event loop, 0 on a thread that may wait. */
@@ -180,7 +180,11 @@ final class CommandRound {
     Command command = request.command;
     String refusal = refusal(session, request);
     boolean writes = command != null && command.kind() == Command.Kind.WRITE && refusal == null;
-    if (!writes && !settle(session)) {
+    if (!(writes && mayJoin(session, command, request)) && !settle(session)) {
+      return;
+    }
+    boolean alone = writes && isOfAllShards(command, request);
+    if (alone && !groups.isEmpty() && !commit()) {
       return;
     }
     session.take(request);
@@ -192,9 +196,35 @@ final class CommandRound {
         server.budget().release(request.reservedBytes);
       }
     }
-    if (group.isFull()) {
+    if (alone || groups.isFull()) {
       commit();
     }
+  }
+
+  /** Whether a write goes into the same group as earlier ones of the connection. */
+  private boolean mayJoin(Session session, Command command, Request request) {
+    return session.inGroup == 0 || session.groupShard == shardToWrite(session, command, request);
+  }
+
+  /** Whether a write cannot be in a batch, which is of one shard. */
+  private boolean isOfAllShards(Command command, Request request) {
+    return server.shards() > 1
+        && command.firstKey() == 0
+        && command.onlyWrites().test(request.arguments);
+  }
+
+  private int shardToWrite(Session session, Command command, Request request) {
+    int shard =
+        command.name().equals(TransactionCommands.EXEC)
+            ? session.queueShard
+            : shard(command, request);
+    return Math.max(0, shard);
+  }
+
+  private int shard(Command command, Request request) {
+    return node == null || node.shards() == 1
+        ? 0
+        : command.shard(request.arguments, node, Command.NO_SHARD);
   }
 
   /**
@@ -213,7 +243,7 @@ final class CommandRound {
       return enqueue(session, session.queue, request);
     }
     if (command.kind() == Command.Kind.WRITE) {
-      group.add(session, command, request);
+      groups.add(shardToWrite(session, command, request), session, command, request);
       return true;
     }
     if (command.kind() == Command.Kind.LONG_READ) {
@@ -301,6 +331,10 @@ final class CommandRound {
         return "NOPERM this token only reads, and may not run the '" + command.name() + "' command";
       }
       command.checkKeys(request.arguments);
+      if (node != null && node.shards() > 1) {
+        int before = session.queue == null ? Command.NO_SHARD : session.queueShard;
+        int unusedShard = command.shard(request.arguments, node, before);
+      }
     } catch (CommandError e) {
       return e.reply();
     }
@@ -332,6 +366,10 @@ final class CommandRound {
       out.error("ERR the transaction is too large");
       return false;
     }
+    Command command = request.command;
+    if (command != null && node != null && node.shards() > 1) {
+      session.queueShard = command.shard(request.arguments, node, session.queueShard);
+    }
     out.simple("QUEUED");
     return true;
   }
@@ -346,7 +384,7 @@ final class CommandRound {
 
   private boolean commit() {
     clockIsDue = mayWait;
-    return mayWait ? group.commit() : group.tryCommit();
+    return mayWait ? groups.commit() : groups.tryCommit();
   }
 
   /** Returns whether the command has its reply. */
@@ -405,13 +443,14 @@ final class CommandRound {
     } else if (command.kind() == Command.Kind.LONG_READ) {
       runLong(session, command, request, out);
     } else {
-      try (ClusterNode.Call call = calls.begin(session)) {
+      int shard = shard(command, request);
+      try (ClusterNode.Call call = calls.begin(session, shard)) {
         runInCall(session, command, request, out);
         if (!session.readsStale) {
           calls.end(call);
         }
       } catch (RuntimeException e) {
-        calls.failed(e);
+        calls.failed(e, shard);
         throw e;
       }
     }
@@ -419,7 +458,8 @@ final class CommandRound {
 
   /** On another thread than the round. */
   private void runLong(Session session, Command command, Request request, Replies out) {
-    try (ClusterNode.Call call = new RoundCalls(Objects.requireNonNull(node)).begin(session)) {
+    RoundCalls own = new RoundCalls(Objects.requireNonNull(node));
+    try (ClusterNode.Call call = own.begin(session, shard(command, request))) {
       runInCall(session, command, request, out);
     }
   }
@@ -442,7 +482,7 @@ final class CommandRound {
 
   /** Commits, and returns what each connection of the round is to be sent. */
   List<RoundReplies> end() {
-    if (!group.isEmpty()) {
+    if (!groups.isEmpty()) {
       commit();
     }
     List<RoundReplies> deliveries = new ArrayList<>(touched.size());
@@ -512,7 +552,7 @@ final class CommandRound {
    * connections continue. Throws nothing and allocates nothing.
    */
   void giveUp() {
-    group.giveUp();
+    groups.giveUp();
     for (int i = 0; i < touched.size(); i++) {
       Session session = touched.get(i);
       session.touched = false;

@@ -209,6 +209,7 @@ public final class RedisServer implements AutoCloseable {
     lanes.values().forEach(CommandExecutor::stop);
     longCommands.shutdown();
     awaitThreads(deadline);
+    state.shardWriters().shutdown();
     syncStore();
   }
 

@@ -7,6 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /** The sections of INFO. Fields without a meaning here are included only if clients need them. */
 final class ServerInfo {
@@ -128,7 +130,12 @@ final class ServerInfo {
     if (node != null) {
       line("kvsep_cluster", node.cluster());
       line("kvsep_node", node.nodeId());
-      line("kvsep_leader", String.valueOf(node.leader()));
+      line("kvsep_shards", node.shards());
+      String leaders =
+          IntStream.range(0, node.shards())
+              .mapToObj(shard -> String.valueOf(node.leader(shard)))
+              .collect(Collectors.joining(","));
+      line("kvsep_leader", leaders);
     }
   }
 

@@ -9,6 +9,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -38,6 +40,8 @@ final class ServerState {
   private final long startedAtMillis;
   private final ReentrantReadWriteLock commits = new ReentrantReadWriteLock();
   private final AtomicLong underWay = new AtomicLong();
+  private final ExecutorService shardWriters =
+      Executors.newCachedThreadPool(work -> daemon(work, "kvsep-redis-shard"));
   private volatile int port;
 
   ServerState(KvStore store, RedisOptions options) {
@@ -69,6 +73,15 @@ final class ServerState {
     return node;
   }
 
+  int shards() {
+    return node == null ? 1 : node.shards();
+  }
+
+  /** Threads that commit writes of several shards at the same time. */
+  ExecutorService shardWriters() {
+    return shardWriters;
+  }
+
   /** Whether clients of Redis Cluster find the other nodes. */
   boolean isClustered() {
     return node != null && !options.peers().isEmpty();
@@ -82,7 +95,10 @@ final class ServerState {
   /** The reply to a command that failed. */
   String reply(Throwable failure) {
     String unavailable = node == null ? null : node.unavailable(failure);
-    return unavailable == null ? StoreErrors.reply(failure) : "CLUSTERDOWN " + unavailable;
+    String crossShard = node == null ? null : node.crossShard(failure);
+    return unavailable != null
+        ? "CLUSTERDOWN " + unavailable
+        : crossShard != null ? "CROSSSLOT " + crossShard : StoreErrors.reply(failure);
   }
 
   RedisOptions options() {
@@ -192,9 +208,13 @@ final class ServerState {
   }
 
   private static void inBackground(Runnable work) {
-    Thread thread = new Thread(work, "kvsep-redis-survey");
+    daemon(work, "kvsep-redis-survey").start();
+  }
+
+  private static Thread daemon(Runnable work, String name) {
+    Thread thread = new Thread(work, name);
     thread.setDaemon(true);
-    thread.start();
+    return thread;
   }
 
   private static String newRunId() {

@@ -1,5 +1,6 @@
 package io.kvsep.server.redis;
 
+import io.kvsep.server.cluster.LogPosition;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -88,11 +89,13 @@ final class Session {
   /** Whether reads may see an older state that the node has; only on a node of a cluster. */
   boolean readsStale;
 
-  /** Index of the connection's last write in the log of a cluster. */
-  long lastWrite;
+  /** Indices of the connection's last writes in the logs of a cluster. */
+  LogPosition lastWrite = LogPosition.NONE;
 
-  /** Commands in the uncommitted group, and where their replies begin. */
+  /** Commands in the uncommitted group of a shard, and where their replies begin. */
   int inGroup;
+
+  int groupShard;
 
   int groupMark;
 
@@ -117,6 +120,9 @@ final class Session {
 
   /** Number of these commands, for other threads; -1 outside a transaction. */
   volatile int queued = -1;
+
+  /** The shard of the keys of these commands. */
+  int queueShard = Command.NO_SHARD;
 
   /** Whether EXEC will fail, because a queued command was refused. */
   boolean queueBroken;
@@ -237,6 +243,7 @@ final class Session {
     queued = -1;
     queuedBytes = 0;
     queueBroken = false;
+    queueShard = Command.NO_SHARD;
     unwatch(budget);
   }
 

@@ -5,6 +5,7 @@ import io.kvsep.Transaction;
 import io.kvsep.WriteBatch;
 import io.kvsep.error.ConflictException;
 import io.kvsep.server.cluster.ClusterNode;
+import io.kvsep.server.cluster.LogPosition;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
@@ -50,6 +51,11 @@ final class WriteGroup {
       return command.onlyWrites().test(request.arguments);
     }
 
+    /** Whether it removes all keys of a database. */
+    boolean clears() {
+      return command.firstKey() == 0 && onlyWrites();
+    }
+
     boolean endsTransaction() {
       return command.name().equals(TransactionCommands.EXEC);
     }
@@ -57,6 +63,7 @@ final class WriteGroup {
 
   private final ServerState server;
   private final @Nullable RoundCalls calls;
+  private final int shard;
   private final List<Entry> entries = new ArrayList<>();
   private final WriteBatch batch = new WriteBatch();
   private long bytes;
@@ -69,16 +76,19 @@ final class WriteGroup {
 
   /**
    * @param calls null on a server of one store
+   * @param shard of the keys of the commands
    */
-  WriteGroup(ServerState server, @Nullable RoundCalls calls) {
+  WriteGroup(ServerState server, @Nullable RoundCalls calls, int shard) {
     this.server = server;
     this.calls = calls;
+    this.shard = shard;
   }
 
   void add(Session session, Command command, Request request) {
     entries.add(new Entry(session, command, request));
     if (session.inGroup++ == 0) {
       mark(session);
+      session.groupShard = shard;
     }
     bytes += request.bytes + session.queuedBytes;
   }
@@ -255,15 +265,16 @@ final class WriteGroup {
   }
 
   private int carryOut(RoundCalls calls, List<Entry> some, boolean onlyWrites) {
-    try (ClusterNode.Call call = calls.beginWrites()) {
+    try (ClusterNode.Call call = calls.beginWrites(shard)) {
       int done = carryOut(some, onlyWrites);
       calls.end(call);
-      if (call.writtenIndex() >= 0) {
-        some.forEach(entry -> entry.session.lastWrite = call.writtenIndex());
+      LogPosition written = call.written();
+      if (!written.isEmpty()) {
+        some.forEach(entry -> entry.session.lastWrite = entry.session.lastWrite.max(written));
       }
       return done;
     } catch (RuntimeException e) {
-      calls.failed(e);
+      calls.failed(e, shard);
       throw e;
     }
   }
@@ -280,6 +291,11 @@ final class WriteGroup {
   }
 
   private int write(List<Entry> some) {
+    if (server.shards() > 1 && some.get(0).clears()) {
+      // It is alone: a batch cannot be of all shards.
+      long unusedBytes = run(some.get(0), server.databases().present());
+      return 1;
+    }
     fill(some);
     server.store().write(batch);
     return some.size();

@@ -138,6 +138,8 @@ final class ClusterCommandTest {
 
     assertEquals("b leads\n", cluster("transfer", "b").succeeds().text());
     assertEquals(Map.of("node", "b"), JsonText.object(server.asked().get(0).body()));
+    assertEquals("b leads shard 2\n", cluster("transfer", "b", "--shard", "2").succeeds().text());
+    assertTrue(server.asked().get(1).body().contains("\"shard\":2"));
     server.on("POST /v1/cluster/leader", Answer.problem(404, "x is no member"));
     assertFails("status 404: x is no member", "transfer", "x");
   }
@@ -147,6 +149,12 @@ final class ClusterCommandTest {
     server.on("POST /v1/cluster/snapshot", Answer.ok("{\"index\":12345}"));
 
     assertEquals("a snapshot has the log up to 12,345\n", cluster("snapshot").succeeds().text());
+    server.on(
+        "POST /v1/cluster/snapshot",
+        Answer.ok("{\"groups\":[{\"shard\":0,\"index\":7},{\"shard\":1,\"index\":8}]}"));
+    assertEquals(
+        "a snapshot of shard 0 has the log up to 7\na snapshot of shard 1 has the log up to 8\n",
+        cluster("snapshot").succeeds().text());
     server.on("POST /v1/cluster/snapshot", Answer.ok("{}"));
     assertEquals("the answer has no index: {}", cluster("snapshot").failsWith(1));
   }

@@ -19,7 +19,9 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -158,6 +160,14 @@ final class ServeCommandTest {
     serve(store, "--cluster", "shop", "--peers", "a=127.0.0.1:1").failsWith(2);
     serve(store, "--cluster", "shop", "--node", "a", "--peers", "a=127.0.0.1:1", "--sync", "0")
         .failsWith(2);
+    String[] one = {"--cluster", "s", "--node", "a", "--peers", "a=127.0.0.1:1"};
+    for (String wrong : List.of("--shards 0", "--shards 65", "--shards 2 --redirect a=http://x")) {
+      String[] all =
+          Stream.concat(Arrays.stream(one), Arrays.stream(wrong.split(" "))).toArray(String[]::new);
+      String refusal = serve(store, all).failsWith(2);
+      assertTrue(refusal.contains("--shards"), refusal);
+    }
+    serve(store, "--shards", "2").failsWith(2);
     serve(store, "--cluster", "s", "--node", "a", "--peers", "a=x:1", "--peer-ca", "x")
         .failsWith(2);
   }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.kvsep.KvStore;
 import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.cluster.ClusterStatus;
+import io.kvsep.server.cluster.LogPosition;
 import io.lettuce.core.ReadFrom;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -60,16 +61,16 @@ final class ClusterClientsTest {
     }
 
     @Override
-    public Call begin(Reads reads, long minIndex) {
+    public Call begin(Reads reads, LogPosition least) {
       return new Call() {
         @Override
-        public long writtenIndex() {
-          return 1;
+        public LogPosition written() {
+          return LogPosition.of(1);
         }
 
         @Override
-        public long index() {
-          return 1;
+        public LogPosition position() {
+          return LogPosition.of(1);
         }
 
         @Override
@@ -78,17 +79,22 @@ final class ClusterClientsTest {
     }
 
     @Override
-    public boolean hasApplied(long index) {
+    public Call resume(LogPosition seen) {
+      return begin(Reads.LINEARIZABLE, seen);
+    }
+
+    @Override
+    public boolean hasApplied(LogPosition position) {
       return true;
     }
 
     @Override
-    public @Nullable String leader() {
-      return leaders.get(0);
+    public @Nullable String leader(int shard) {
+      return leaders.get(shard);
     }
 
     @Override
-    public int awaitCopies(long index, int wanted, Duration timeout) {
+    public int awaitCopies(LogPosition position, int wanted, Duration timeout) {
       return wanted;
     }
 
@@ -99,15 +105,21 @@ final class ClusterClientsTest {
 
     @Override
     public ClusterStatus status() {
-      List<ClusterStatus.Member> members =
-          addresses.keySet().stream()
-              .map(name -> new ClusterStatus.Member(name, name + ":7101", null, 9L))
-              .toList();
       List<ClusterStatus.Group> groups = new ArrayList<>();
       for (String leader : leaders) {
+        long applied = 9L + groups.size();
+        List<ClusterStatus.Member> members =
+            addresses.keySet().stream()
+                .map(name -> new ClusterStatus.Member(name, name + ":7101", null, applied))
+                .toList();
         groups.add(new ClusterStatus.Group(groups.size(), leader, 7, 1, null, members));
       }
       return new ClusterStatus("shop", nodeId, groups);
+    }
+
+    @Override
+    public ClusterStatus.Group status(int shard) {
+      return status().groups().get(shard);
     }
 
     @Override
@@ -121,12 +133,12 @@ final class ClusterClientsTest {
     }
 
     @Override
-    public void transferLeadership(String node) {
+    public void transferLeadership(String node, int shard) {
       throw new AssertionError();
     }
 
     @Override
-    public long takeSnapshot() {
+    public long takeSnapshot(int shard) {
       throw new AssertionError();
     }
 
@@ -242,8 +254,11 @@ final class ClusterClientsTest {
     leaders.add(null);
 
     String slots = ask("a", "CLUSTER SLOTS");
-    assertTrue(slots.startsWith("*2^*5^:0^:5461^*4^$9^127.0.0.1^:" + port("a") + "^$40^"), slots);
+    assertTrue(slots.startsWith("*3^*5^:0^:5461^*4^$9^127.0.0.1^:" + port("a") + "^$40^"), slots);
     assertTrue(slots.contains("*5^:5462^:10922^*4^$9^127.0.0.1^:" + port("b") + "^$40^"), slots);
+    // Without a leader, the node that is asked takes the commands.
+    String other = ask("c", "CLUSTER SLOTS");
+    assertTrue(other.contains("*5^:10923^:16383^*4^$9^127.0.0.1^:" + port("c") + "^$40^"), other);
     String shards = ask("a", "CLUSTER SHARDS");
     assertTrue(shards.startsWith("*3^*4^$5^slots^*2^:0^:5461^$5^nodes^*3^*14^$2^id^"), shards);
     assertTrue(shards.contains("*2^:10923^:16383^"), shards);
@@ -256,7 +271,7 @@ final class ClusterClientsTest {
                 + port("a")
                 + "@"
                 + port("a")
-                + " myself,master - 0 0 7 connected 0"),
+                + " myself,master - 0 0 7 connected 0-5461 10923-16383"),
         nodes);
     assertTrue(nodes.contains(" slave " + id + " 0 0 7 connected"), nodes);
     String info = ask("c", "CLUSTER INFO");

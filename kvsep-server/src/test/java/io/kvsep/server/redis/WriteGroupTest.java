@@ -52,7 +52,7 @@ final class WriteGroupTest {
     lane =
         new CommandExecutor(
             server, channel.eventLoop(), Runnable::run, UnpooledByteBufAllocator.DEFAULT, "test");
-    group = new WriteGroup(server, null);
+    group = new WriteGroup(server, null, 0);
   }
 
   @AfterEach

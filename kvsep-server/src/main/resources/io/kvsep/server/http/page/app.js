@@ -208,7 +208,7 @@ function cluster(stats) {
   const figure = (value) => (value === null ? '?' : countText(value));
   get('cluster-name').textContent = `${known.cluster}, seen by ${known.node}, ${known.groups.map((group) => `term ${group.term}`).join(', ')}`;
   rows('members', known.groups.flatMap((group) => group.members.map((member) =>
-    [member.node, member.address, member.role?.toLowerCase() ?? '?', figure(member.appliedIndex), figure(member.lag)])));
+    [known.groups.length > 1 ? `${member.node}, shard ${group.shard}` : member.node, member.address, member.role?.toLowerCase() ?? '?', figure(member.appliedIndex), figure(member.lag)])));
 }
 
 function setState(name, text) {
