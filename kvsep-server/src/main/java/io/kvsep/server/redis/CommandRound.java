@@ -179,11 +179,12 @@ final class CommandRound {
     }
     Command command = request.command;
     String refusal = refusal(session, request);
-    boolean writes = command != null && command.kind() == Command.Kind.WRITE && refusal == null;
-    if (!(writes && mayJoin(session, command, request)) && !settle(session)) {
+    Command write =
+        command != null && command.kind() == Command.Kind.WRITE && refusal == null ? command : null;
+    if (!(write != null && mayJoin(session, write, request)) && !settle(session)) {
       return;
     }
-    boolean alone = writes && isOfAllShards(command, request);
+    boolean alone = write != null && isOfAllShards(write, request);
     if (alone && !groups.isEmpty() && !commit()) {
       return;
     }
