@@ -2,12 +2,14 @@ package io.kvsep.cluster;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.protocol.Message;
@@ -18,15 +20,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Puts requests of concurrent callers into common entries, because what limits a group is the
- * number of entries, not their bytes. An idle group gets a request at once; while entries are under
- * way, requests are gathered for a millisecond, until there is a MiB of them, or, with {@link
- * #FLIGHTS_MAX} entries under way, until one is answered. Thread safe.
+ * number of entries, not their bytes. An idle group gets a request at once. While an entry is under
+ * way, requests are gathered for 5 ms, or until there is a MiB of them; then more entries are under
+ * way, up to {@link #FLIGHTS_MAX}. The callers of an entry that was answered are likely to come
+ * again, so up to a millisecond is given to as many. Thread safe.
  */
 final class WriteGatherer implements AutoCloseable {
   static final int FLIGHTS_MAX = 64;
 
   private static final int ENTRY_BYTES = 1 << 20;
-  private static final long GATHER_NANOS = 1_000_000;
+  private static final Duration REJOIN = Duration.ofMillis(1);
+  private static final Duration GATHER = Duration.ofMillis(5);
 
   /** What became of a request, and the index of its entry. */
   record Outcome(long index, Answer answer) {}
@@ -35,6 +39,8 @@ final class WriteGatherer implements AutoCloseable {
       byte[] request, boolean alone, long since, CompletableFuture<Outcome> outcome) {}
 
   private final Supplier<RaftClient> clients;
+  private final long rejoinNanos;
+  private final long gatherNanos;
   private final Thread sender = new Thread(this::run, "cluster-send");
 
   private final Object lock = new Object();
@@ -48,6 +54,10 @@ final class WriteGatherer implements AutoCloseable {
   @GuardedBy("lock")
   private int flights;
 
+  /** Requests of the last entry that was answered. */
+  @GuardedBy("lock")
+  private int expected;
+
   /** Fails for good once it has given up a request, so it is replaced then. */
   @GuardedBy("lock")
   private RaftClient client;
@@ -59,7 +69,17 @@ final class WriteGatherer implements AutoCloseable {
    * @param clients makes clients of the group; they are closed here
    */
   WriteGatherer(Supplier<RaftClient> clients) {
+    this(clients, REJOIN, GATHER);
+  }
+
+  /**
+   * @param rejoin how long an entry waits for the callers of the last one
+   * @param gather how long requests wait while an entry is under way
+   */
+  WriteGatherer(Supplier<RaftClient> clients, Duration rejoin, Duration gather) {
     this.clients = clients;
+    rejoinNanos = rejoin.toNanos();
+    gatherNanos = gather.toNanos();
     client = clients.get();
     sender.setDaemon(true);
     sender.start();
@@ -78,7 +98,9 @@ final class WriteGatherer implements AutoCloseable {
       }
       queue.add(new Waiting(request, alone, System.nanoTime(), outcome));
       queuedBytes += request.length;
-      lock.notifyAll();
+      if (queue.size() == 1 || nanosUntilDue() == 0) {
+        lock.notifyAll();
+      }
     }
     return outcome;
   }
@@ -111,9 +133,9 @@ final class WriteGatherer implements AutoCloseable {
 
   private boolean take(List<Waiting> entry) {
     synchronized (lock) {
-      while (!closed && !isDue()) {
+      for (long nanos = nanosUntilDue(); nanos > 0 && !closed; nanos = nanosUntilDue()) {
         try {
-          lock.wait(queue.isEmpty() || flights >= FLIGHTS_MAX ? 0 : 1);
+          TimeUnit.NANOSECONDS.timedWait(lock, nanos);
         } catch (InterruptedException e) {
           // Only closing ends this thread.
         }
@@ -136,14 +158,18 @@ final class WriteGatherer implements AutoCloseable {
     }
   }
 
+  /** Of the next entry; {@code Long.MAX_VALUE} if only a request or an answer can make one due. */
   @GuardedBy("lock")
-  private boolean isDue() {
+  private long nanosUntilDue() {
     Waiting first = queue.peek();
-    return first != null
-        && flights < FLIGHTS_MAX
-        && (flights == 0
-            || queuedBytes >= ENTRY_BYTES
-            || System.nanoTime() - first.since >= GATHER_NANOS);
+    if (first == null || flights >= FLIGHTS_MAX) {
+      return Long.MAX_VALUE;
+    }
+    boolean idle = flights == 0;
+    if (queuedBytes >= ENTRY_BYTES || (idle && queue.size() >= expected)) {
+      return 0;
+    }
+    return Math.max(0, first.since + (idle ? rejoinNanos : gatherNanos) - System.nanoTime());
   }
 
   private void send(List<Waiting> entry) {
@@ -167,6 +193,7 @@ final class WriteGatherer implements AutoCloseable {
               }
               synchronized (lock) {
                 flights--;
+                expected = entry.size();
                 lock.notifyAll();
               }
               complete(entry, answered, e);

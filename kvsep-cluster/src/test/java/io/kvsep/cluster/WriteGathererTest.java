@@ -7,6 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -17,8 +21,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.client.api.AsyncApi;
+import org.apache.ratis.protocol.ClientId;
+import org.apache.ratis.protocol.Message;
 import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.protocol.exceptions.StateMachineException;
+import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,6 +35,10 @@ import org.junit.jupiter.api.Timeout;
 final class WriteGathererTest {
   private final LinkedBlockingQueue<CompletableFuture<RaftClientReply>> sent =
       new LinkedBlockingQueue<>();
+
+  /** Of the entries in {@link #sent}. */
+  private final LinkedBlockingQueue<Integer> requests = new LinkedBlockingQueue<>();
+
   private final CountDownLatch replyIsHandled = new CountDownLatch(1);
   private final LinkedBlockingQueue<String> closed = new LinkedBlockingQueue<>();
   private final AtomicInteger clients = new AtomicInteger();
@@ -38,14 +50,16 @@ final class WriteGathererTest {
     clients.incrementAndGet();
     return proxy(
         RaftClient.class,
-        method -> {
+        (method, unused) -> {
           if (method.equals("async")) {
             return proxy(
                 AsyncApi.class,
-                send -> {
+                (send, arguments) -> {
                   if (sendFailure != null) {
                     throw sendFailure;
                   }
+                  ByteString body = ((Message) arguments[0]).getContent();
+                  requests.add(LogEntry.requests(ByteBuffer.wrap(body.toByteArray())).size());
                   CompletableFuture<RaftClientReply> reply = new CompletableFuture<>();
                   sent.add(reply);
                   return reply;
@@ -57,8 +71,12 @@ final class WriteGathererTest {
         });
   }
 
+  private static byte[] request() {
+    return new RequestWriter(1 << 20).toBytes();
+  }
+
   private interface Call {
-    @Nullable Object answer(String method) throws Exception;
+    @Nullable Object answer(String method, Object[] arguments) throws Exception;
   }
 
   private static <T> T proxy(Class<T> type, Call call) {
@@ -66,12 +84,12 @@ final class WriteGathererTest {
         Proxy.newProxyInstance(
             type.getClassLoader(),
             new Class<?>[] {type},
-            (self, method, arguments) -> call.answer(method.getName())));
+            (self, method, arguments) -> call.answer(method.getName(), arguments)));
   }
 
   @Test
   void aClientThatFailedIsClosedWhenItsReplyIsHandled() throws Exception {
-    byte[] request = {1};
+    byte[] request = request();
     WriteGatherer gatherer = new WriteGatherer(this::client);
     CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(request, false);
     sent.take().completeExceptionally(new IOException("seeded"));
@@ -86,10 +104,78 @@ final class WriteGathererTest {
     gatherer.close();
   }
 
+  private void answerNext(int requests) throws Exception {
+    RaftClientReply.Builder reply =
+        RaftClientReply.newBuilder()
+            .setClientId(ClientId.randomId())
+            .setGroupId(RaftNode.groupId("group"))
+            .setServerId(RaftPeerId.valueOf("a"))
+            .setSuccess()
+            .setMessage(
+                Message.valueOf(
+                    ByteString.copyFrom(Answer.encode(Collections.nCopies(requests, Answer.OK)))));
+    sent.take().complete(reply.build());
+  }
+
+  @Test
+  void requestsAreGatheredWhileAnEntryIsUnderWay() throws Exception {
+    Duration never = Duration.ofDays(1);
+    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, never)) {
+      replyIsHandled.countDown();
+      List<CompletableFuture<WriteGatherer.Outcome>> outcomes = new ArrayList<>();
+      outcomes.add(gatherer.submit(request(), false));
+      assertEquals(1, requests.take());
+      for (int i = 0; i < 3; i++) {
+        outcomes.add(gatherer.submit(request(), false));
+      }
+      answerNext(1);
+      assertEquals(3, requests.take());
+      answerNext(3);
+      for (CompletableFuture<WriteGatherer.Outcome> outcome : outcomes) {
+        assertEquals(Answer.OK, outcome.get(10, TimeUnit.SECONDS).answer());
+      }
+      // These three are likely to come again.
+      for (int i = 0; i < 3; i++) {
+        var unused = gatherer.submit(request(), false);
+      }
+      assertEquals(3, requests.take());
+    }
+  }
+
+  @Test
+  void callersThatDoNotComeAgainAreNotWaitedForLong() throws Exception {
+    Duration never = Duration.ofDays(1);
+    try (WriteGatherer gatherer = new WriteGatherer(this::client, Duration.ofMillis(1), never)) {
+      replyIsHandled.countDown();
+      for (int i = 0; i < 4; i++) {
+        var unused = gatherer.submit(request(), false);
+      }
+      for (int left = 4; left > 0; ) {
+        int size = requests.take();
+        answerNext(size);
+        left -= size;
+      }
+      var unused = gatherer.submit(request(), false);
+      assertEquals(1, requests.take());
+    }
+  }
+
+  @Test
+  void manyEntriesAreUnderWayWhenAnswersAreSlow() throws Exception {
+    Duration never = Duration.ofDays(1);
+    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, Duration.ofMillis(1))) {
+      replyIsHandled.countDown();
+      for (int i = 0; i < 5; i++) {
+        var unused = gatherer.submit(request(), false);
+        assertEquals(1, requests.take());
+      }
+    }
+  }
+
   /** Requests of other callers are under way on the same client. */
   @Test
   void aRefusedRequestDoesNotCloseTheClient() throws Exception {
-    byte[] request = {1};
+    byte[] request = request();
     WriteGatherer gatherer = new WriteGatherer(this::client);
     replyIsHandled.countDown();
     CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(request, false);
@@ -108,7 +194,7 @@ final class WriteGathererTest {
     replyIsHandled.countDown();
     sendFailure = new OutOfMemoryError("seeded");
     for (int i = 0; i < 2; i++) {
-      CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(new byte[1], false);
+      CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(request(), false);
       ExecutionException failure =
           assertThrows(ExecutionException.class, () -> outcome.get(10, TimeUnit.SECONDS));
       assertInstanceOf(OutOfMemoryError.class, failure.getCause());
