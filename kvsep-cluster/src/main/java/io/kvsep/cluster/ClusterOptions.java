@@ -3,6 +3,8 @@ package io.kvsep.cluster;
 import io.kvsep.KvOptions;
 import io.kvsep.KvResources;
 import java.net.InetAddress;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.time.Clock;
@@ -50,8 +52,9 @@ public final class ClusterOptions {
    * Starts with the three things that every node needs.
    *
    * @param nodeId the name of this node, unique in the group and the same at every start
-   * @param peers addresses, {@code host:port}, of all nodes of the group by their names, this node
-   *     included. They count at the first start; later the group knows its members
+   * @param peers addresses, {@code host:port} with an IPv6 address in brackets, of all nodes of the
+   *     group by their names, this node included. They count at the first start; later the group
+   *     knows its members
    * @param directory of this node's log and store
    * @return a builder with every default
    */
@@ -67,8 +70,30 @@ public final class ClusterOptions {
     return values.peers;
   }
 
-  String address() {
-    return Objects.requireNonNull(values.peers.get(values.nodeId), "address of this node");
+  /** Host and port of this node. */
+  URI address() {
+    String text = Objects.requireNonNull(values.peers.get(values.nodeId), "address of this node");
+    return Objects.requireNonNull(parse(text), text);
+  }
+
+  /** Host and port of an address, as gRPC reads them; null if it has another form. */
+  static @Nullable URI parse(String address) {
+    try {
+      URI parsed = new URI("//" + address);
+      boolean isWhole = address.equals(parsed.getHost() + ":" + parsed.getPort());
+      return isWhole && parsed.getPort() > 0 && parsed.getPort() <= 65_535 ? parsed : null;
+    } catch (URISyntaxException e) {
+      return null;
+    }
+  }
+
+  /** Throws unless a node of this name may have that address. */
+  void requireAddress(String id, String address) {
+    List<String> problems = new ArrayList<>();
+    values.checkAddress(problems, id, address);
+    if (!problems.isEmpty()) {
+      throw new IllegalArgumentException(problems.get(0));
+    }
   }
 
   Path directory() {
@@ -337,10 +362,10 @@ public final class ClusterOptions {
     }
 
     private void checkAddress(List<String> problems, String id, String address) {
-      int colon = address.lastIndexOf(':');
-      if (id.isEmpty() || colon <= 0 || !address.substring(colon + 1).matches("\\d{1,5}")) {
+      URI parsed = id.isEmpty() ? null : parse(address);
+      if (parsed == null) {
         problems.add("the address of " + id + " must be host:port, is " + address);
-      } else if (tls == null && !insecure && !isLoopback(address.substring(0, colon))) {
+      } else if (tls == null && !insecure && !isLoopback(parsed.getHost())) {
         problems.add(
             "the address of " + id + " is not loopback, which needs tls or insecure: " + address);
       }

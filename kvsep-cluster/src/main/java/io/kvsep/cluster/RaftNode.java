@@ -299,10 +299,8 @@ final class RaftNode implements AutoCloseable {
   private static RaftProperties properties(ClusterOptions options) {
     RaftProperties properties = new RaftProperties();
     RaftConfigKeys.Rpc.setType(properties, SupportedRpcType.GRPC);
-    String address = options.address();
-    int colon = address.lastIndexOf(':');
-    GrpcConfigKeys.Server.setHost(properties, address.substring(0, colon));
-    GrpcConfigKeys.Server.setPort(properties, Integer.parseInt(address.substring(colon + 1)));
+    GrpcConfigKeys.Server.setHost(properties, options.address().getHost());
+    GrpcConfigKeys.Server.setPort(properties, options.address().getPort());
     setLog(options, properties);
 
     TimeDuration min = duration(options.electionTimeoutMin());

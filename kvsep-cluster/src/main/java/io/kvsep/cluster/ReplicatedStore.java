@@ -303,12 +303,14 @@ public final class ReplicatedStore implements AutoCloseable {
    *
    * @param nodeId its name
    * @param address its address
+   * @throws IllegalArgumentException if the address is none that {@link ClusterOptions} takes
    * @throws IllegalStateException if it is a member with another address, which must be removed
    *     first
    * @throws ClusterException if the group did not answer in time, or the node did not catch up. The
    *     call may be repeated
    */
   public void add(String nodeId, String address) {
+    options.requireAddress(nodeId, address);
     changeMembers(
         peers -> {
           for (RaftPeer peer : peers) {

@@ -3,6 +3,7 @@ package io.kvsep.server.cli;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import io.kvsep.server.cluster.HostPort;
 import io.kvsep.server.json.JsonObject;
 import java.io.IOException;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -87,8 +88,10 @@ final class ClusterCommand {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-      if (!address.matches("\\S+:\\d{1,5}")) {
-        throw CommandFailure.misused("ADDRESS is none such as 10.0.0.4:7101: " + address);
+      try {
+        HostPort.parse(address);
+      } catch (IllegalArgumentException e) {
+        throw CommandFailure.misused(String.valueOf(e.getMessage()));
       }
       add(server.connect(), node, address);
       streams.output().line(node + " is a member, at " + address);

@@ -4,6 +4,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.cluster.ClusterStatus;
+import io.kvsep.server.cluster.HostPort;
 import io.kvsep.server.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
@@ -31,8 +32,10 @@ final class ClusterApi {
     Document document = Document.one(exchange);
     document.allow(Set.of("node", "address"));
     String address = document.requiredText("address");
-    if (!address.matches(".+:\\d{1,5}")) {
-      throw Problem.malformed("an address is HOST:PORT");
+    try {
+      HostPort.parse(address);
+    } catch (IllegalArgumentException e) {
+      throw Problem.malformed(String.valueOf(e.getMessage()));
     }
     node().add(name(document), address);
     return Answers.json(new JsonObject());

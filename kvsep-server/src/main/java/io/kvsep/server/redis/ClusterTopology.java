@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.kvsep.server.cluster.ClusterNode;
 import io.kvsep.server.cluster.ClusterStatus;
+import io.kvsep.server.cluster.HostPort;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
@@ -76,10 +77,9 @@ final class ClusterTopology {
     for (ClusterStatus.Member member : group.members()) {
       String address = addresses.get(member.node());
       if (address != null) {
-        int colon = address.lastIndexOf(':');
-        String host = address.substring(0, colon).replaceAll("^\\[|]$", "");
-        int port = Integer.parseInt(address.substring(colon + 1));
-        Member known = new Member(member.node(), id(member.node()), host, port, offset(member));
+        HostPort at = HostPort.parse(address);
+        Member known =
+            new Member(member.node(), id(member.node()), at.host(), at.port(), offset(member));
         if (member.node().equals(master)) {
           found = known;
         } else {

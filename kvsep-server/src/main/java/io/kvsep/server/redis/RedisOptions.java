@@ -1,11 +1,11 @@
 package io.kvsep.server.redis;
 
+import io.kvsep.server.cluster.HostPort;
 import io.netty.handler.ssl.SslContext;
 import java.net.InetSocketAddress;
 import java.time.Clock;
 import java.util.Map;
 import java.util.Objects;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,18 +27,12 @@ public record RedisOptions(
     Clock clock,
     RedisLimits limits,
     Map<String, String> peers) {
-  private static final Pattern PEER = Pattern.compile("\\S+:\\d{1,5}");
-
   public RedisOptions {
     Objects.requireNonNull(address, "address");
     Objects.requireNonNull(clock, "clock");
     Objects.requireNonNull(limits, "limits");
     peers = Map.copyOf(peers);
-    for (String peer : peers.values()) {
-      if (!PEER.matcher(peer).matches()) {
-        throw new IllegalArgumentException("no address such as 10.0.0.1:6379: " + peer);
-      }
-    }
+    peers.values().forEach(HostPort::parse);
     if (address.isUnresolved()) {
       throw new IllegalArgumentException("unknown host: " + address.getHostString());
     }
