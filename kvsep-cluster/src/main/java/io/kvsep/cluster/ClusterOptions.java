@@ -190,8 +190,8 @@ public final class ClusterOptions {
 
     /**
      * Whether this node waits at its first start until {@link ReplicatedStore#add} was called on a
-     * member. Default false: the node is a member from the beginning, and all first members are
-     * started with the same {@code peers}.
+     * member; its directory remembers that. Default false: the node is a member from the beginning,
+     * and all first members are started with the same {@code peers}.
      *
      * @param value the value of the option
      * @return this builder

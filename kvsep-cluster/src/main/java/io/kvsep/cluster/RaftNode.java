@@ -58,6 +58,9 @@ final class RaftNode implements AutoCloseable {
   /** A follower that lacks fewer entries is not behind. */
   private static final int LAG_MIN = 1_000;
 
+  /** A file in the directory of a node that was no member when it first started. */
+  private static final String JOINS = "joins";
+
   private final ClusterOptions options;
   private final RaftProperties properties;
   private final Parameters parameters = new Parameters();
@@ -65,6 +68,9 @@ final class RaftNode implements AutoCloseable {
   private final AtomicLong calls = new AtomicLong();
   private final ClientId callers = ClientId.randomId();
   private final AtomicBoolean closing = new AtomicBoolean();
+
+  /** Whether a group without a known configuration has other members than the options say. */
+  private final boolean joins;
 
   /** Null until it has started, which entries of the log may be applied before. */
   private volatile @Nullable RaftServer server;
@@ -89,14 +95,30 @@ final class RaftNode implements AutoCloseable {
               /* mTlsEnabled= */ true);
       GrpcConfigKeys.TLS.setConf(parameters, config);
     }
-    server = start(first, preferred);
+    boolean exists = Files.exists(options.directory().resolve(first.getUuid().toString()));
+    joins = joins(options, exists);
+    server = start(first, exists, preferred);
   }
 
-  private RaftServer start(RaftGroupId first, @Nullable String preferred) {
-    RaftServer built = null;
+  /** A node that was not added yet is no member either when it is started again as one. */
+  private static boolean joins(ClusterOptions options, boolean exists) {
+    Path mark = options.directory().resolve(JOINS);
     try {
       Files.createDirectories(options.directory());
-      boolean exists = Files.exists(options.directory().resolve(first.getUuid().toString()));
+      if (options.isJoining() && !exists && !Files.exists(mark)) {
+        Files.createFile(mark);
+        GroupStorage.sync(mark);
+      }
+    } catch (IOException e) {
+      throw new StorageException(
+          "cannot start node " + options.nodeId() + ": " + e.getMessage(), e);
+    }
+    return options.isJoining() || Files.exists(mark);
+  }
+
+  private RaftServer start(RaftGroupId first, boolean exists, @Nullable String preferred) {
+    RaftServer built = null;
+    try {
       built =
           RaftServer.newBuilder()
               .setServerId(self())
@@ -156,28 +178,37 @@ final class RaftNode implements AutoCloseable {
     }
   }
 
-  /** Adds another group, unless the server has it from an earlier start. */
+  /**
+   * Adds another group, unless the server has it from an earlier start. One that never had a leader
+   * is started again: Ratis has forgotten its first members.
+   */
   void addGroup(RaftGroupId group, @Nullable String preferred) {
+    boolean exists = false;
     for (RaftGroupId present : server().getGroupIds()) {
-      if (present.equals(group)) {
-        return;
-      }
+      exists |= present.equals(group);
     }
     try {
-      RaftClientReply reply =
-          server()
-              .groupManagement(
-                  GroupManagementRequest.newAdd(
-                      callers,
-                      self(),
-                      nextCall(),
-                      initialGroup(group, preferred),
-                      /* format= */ true));
-      if (!reply.isSuccess()) {
-        throw new IOException(reply.getException());
+      if (exists) {
+        if (joins || !division(group).getRaftConf().getCurrentPeers().isEmpty()) {
+          return;
+        }
+        manage(
+            GroupManagementRequest.newRemove(
+                callers, self(), nextCall(), group, /* deleteDirectory= */ false, false));
+        machines.remove(group);
       }
+      manage(
+          GroupManagementRequest.newAdd(
+              callers, self(), nextCall(), initialGroup(group, preferred), /* format= */ !exists));
     } catch (IOException e) {
       throw new StorageException("cannot add a group", e);
+    }
+  }
+
+  private void manage(GroupManagementRequest request) throws IOException {
+    RaftClientReply reply = server().groupManagement(request);
+    if (!reply.isSuccess()) {
+      throw new IOException(reply.getException());
     }
   }
 
@@ -288,7 +319,7 @@ final class RaftNode implements AutoCloseable {
 
   /** A node that joins must not start an election before it is a member. */
   private RaftGroup initialGroup(RaftGroupId group, @Nullable String preferred) {
-    return RaftGroup.valueOf(group, options.isJoining() ? List.of() : peers(preferred));
+    return RaftGroup.valueOf(group, joins ? List.of() : peers(preferred));
   }
 
   private static TimeDuration duration(Duration duration) {

@@ -174,6 +174,26 @@ final class ReplicatedStoreTest {
     }
   }
 
+  /** It would elect itself, or count in a majority that it is not part of. */
+  @Test
+  void aNodeThatJoinsIsNoMemberAfterARestart() throws Exception {
+    try (TestGroup group = new TestGroup(directory, 1)) {
+      ReplicatedStore first = group.node("a");
+      first.store().put(bytes("k"), bytes("v"));
+      group.startJoining("b");
+      group.stop("b");
+      ReplicatedStore again = group.start("b");
+      assertEquals(Role.OUTSIDE, again.role());
+      assertEquals(Map.of(), again.members());
+      first.add("b", group.address("b"));
+      assertArrayEquals(bytes("v"), again.store().get(bytes("k")));
+      group.stop("b");
+      ReplicatedStore member = group.start("b");
+      assertEquals(Set.of("a", "b"), member.members().keySet());
+      assertArrayEquals(bytes("v"), member.store().get(bytes("k")));
+    }
+  }
+
   @Test
   @EnabledIfSystemProperty(named = "kvsep.exhaustive", matches = "true")
   void theLongestRequestIsWritten() throws Exception {

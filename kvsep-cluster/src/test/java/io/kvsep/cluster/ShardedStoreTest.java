@@ -186,6 +186,32 @@ final class ShardedStoreTest {
     }
   }
 
+  /** Each node was alone at its first start, so no shard could have a leader. */
+  @Test
+  void nodesThatStoppedBeforeTheFirstElectionElectLater() throws Exception {
+    Map<String, String> peers = TestGroup.freeAddresses(List.of("a", "b", "c"));
+    Map<String, ShardedStore> nodes = new TreeMap<>();
+    try (KvResources resources = KvResources.builder().memoryBudgetBytes(64 << 20).build()) {
+      for (String name : peers.keySet()) {
+        open(name, peers, false, resources).close();
+      }
+      try {
+        for (String name : peers.keySet()) {
+          nodes.put(name, open(name, peers, false, resources));
+        }
+        awaitLeader(nodes, 0, "a");
+        awaitLeader(nodes, 1, "b");
+        ShardedStore c = required(nodes, "c");
+        for (byte[] key : keys()) {
+          c.write(new WriteBatch().put(key, key));
+          assertArrayEquals(key, c.get(key, Consistency.LINEARIZABLE));
+        }
+      } finally {
+        TestGroup.closeAll(nodes.values());
+      }
+    }
+  }
+
   private static void awaitLeader(Map<String, ShardedStore> nodes, int shard, String name) {
     TestGroup.await(() -> required(nodes, name).shard(shard).role() == Role.LEADER);
   }
