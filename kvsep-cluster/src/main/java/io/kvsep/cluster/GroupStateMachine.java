@@ -568,27 +568,33 @@ class GroupStateMachine extends BaseStateMachine {
 
   /** Futures of entries are left open until {@link #release}: their clients ask another node. */
   private void fail(Throwable cause, List<Queued> batch) {
-    List<Queued> left = new ArrayList<>(batch);
     synchronized (lock) {
+      // First of all, as there may be no memory for the rest.
       if (failure == null) {
         failure = cause;
       }
-      left.addAll(queue);
-      queue.clear();
-      for (Queued queued : left) {
-        if (queued.work == null) {
-          unanswered.add(queued.done);
-        }
-      }
-      queuedBytes = 0;
       lock.notifyAll();
     }
-    for (Queued queued : left) {
-      if (queued.work != null) {
-        queued.done.completeExceptionally(cause);
+    try {
+      List<Queued> left = new ArrayList<>(batch);
+      synchronized (lock) {
+        left.addAll(queue);
+        queue.clear();
+        for (Queued queued : left) {
+          if (queued.work == null) {
+            unanswered.add(queued.done);
+          }
+        }
+        queuedBytes = 0;
       }
+      for (Queued queued : left) {
+        if (queued.work != null) {
+          queued.done.completeExceptionally(cause);
+        }
+      }
+    } finally {
+      host.failed(cause);
     }
-    host.failed(cause);
   }
 
   /** After a failure, when no client waits here any more: Ratis waits for the futures to close. */

@@ -119,7 +119,8 @@ final class ReadBarrier {
     CompletableFuture<WriteGatherer.Outcome> submitted;
     try {
       submitted = writes.submit(nothing, /* alone= */ false);
-    } catch (ClusterException e) {
+    } catch (RuntimeException | Error e) {
+      // Else all later reads would wait for this one.
       submitted = CompletableFuture.failedFuture(e);
     }
     var unused =

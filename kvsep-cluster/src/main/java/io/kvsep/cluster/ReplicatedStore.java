@@ -84,7 +84,8 @@ public final class ReplicatedStore implements AutoCloseable {
     this.group = group;
     this.ownsNode = ownsNode;
     machine = node.machine(group);
-    writes = new WriteGatherer(() -> node.newClient(group));
+    writes =
+        new WriteGatherer(() -> node.newClient(group), options.requestTimeout().multipliedBy(2));
     barrier =
         new ReadBarrier(
             writes, machine, newRequest(), options.requestTimeout(), this::describeGroup);

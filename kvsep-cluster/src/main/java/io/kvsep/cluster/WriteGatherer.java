@@ -39,6 +39,7 @@ final class WriteGatherer implements AutoCloseable {
       byte[] request, boolean alone, long since, CompletableFuture<Outcome> outcome) {}
 
   private final Supplier<RaftClient> clients;
+  private final Duration replyTimeout;
   private final long rejoinNanos;
   private final long gatherNanos;
   private final Thread sender = new Thread(this::run, "cluster-send");
@@ -67,17 +68,20 @@ final class WriteGatherer implements AutoCloseable {
 
   /**
    * @param clients makes clients of the group; they are closed here
+   * @param replyTimeout longer than they repeat a request; one that lost it would hang its caller
    */
-  WriteGatherer(Supplier<RaftClient> clients) {
-    this(clients, REJOIN, GATHER);
+  WriteGatherer(Supplier<RaftClient> clients, Duration replyTimeout) {
+    this(clients, replyTimeout, REJOIN, GATHER);
   }
 
   /**
    * @param rejoin how long an entry waits for the callers of the last one
    * @param gather how long requests wait while an entry is under way
    */
-  WriteGatherer(Supplier<RaftClient> clients, Duration rejoin, Duration gather) {
+  WriteGatherer(
+      Supplier<RaftClient> clients, Duration replyTimeout, Duration rejoin, Duration gather) {
     this.clients = clients;
+    this.replyTimeout = replyTimeout;
     rejoinNanos = rejoin.toNanos();
     gatherNanos = gather.toNanos();
     client = clients.get();
@@ -125,9 +129,16 @@ final class WriteGatherer implements AutoCloseable {
 
   private void run() {
     List<Waiting> entry = new ArrayList<>();
-    while (take(entry)) {
-      send(List.copyOf(entry));
-      entry.clear();
+    try {
+      while (take(entry)) {
+        send(List.copyOf(entry));
+        entry.clear();
+      }
+    } catch (RuntimeException | Error e) {
+      // Such as a lack of memory: callers would wait for ever.
+      complete(entry, null, e);
+      close();
+      throw e;
     }
   }
 
@@ -180,7 +191,10 @@ final class WriteGatherer implements AutoCloseable {
     }
     try {
       byte[] body = LogEntry.body(entry.stream().map(Waiting::request).toList());
-      reply = used.async().send(Message.valueOf(UnsafeByteOperations.unsafeWrap(body)));
+      reply =
+          used.async()
+              .send(Message.valueOf(UnsafeByteOperations.unsafeWrap(body)))
+              .orTimeout(replyTimeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (RuntimeException | Error e) {
       // Without an answer its callers would wait for ever.
       reply = CompletableFuture.failedFuture(e);

@@ -26,7 +26,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
@@ -41,8 +40,9 @@ final class ServedGroup implements AutoCloseable {
   private final HttpClient client = HttpClient.newHttpClient();
   private final List<Jedis> clients = new ArrayList<>();
 
-  private record Server(HttpFront http, RedisServer redis) {
-    void close() {
+  private record Server(HttpFront http, RedisServer redis) implements AutoCloseable {
+    @Override
+    public void close() {
       redis.close();
       http.close();
     }
@@ -128,13 +128,16 @@ final class ServedGroup implements AutoCloseable {
 
   /** Repeats {@code work} if there was an election meanwhile, as there may be on a busy machine. */
   <R> R underOneLeader(OnLeader<R> work) throws Exception {
-    while (true) {
+    List<String> leaders = new ArrayList<>();
+    while (leaders.size() < 10) {
       String leader = leader();
+      leaders.add(leader);
       R result = work.call(leader);
       if (leader.equals(leader())) {
         return result;
       }
     }
+    throw new AssertionError("an election each time, of " + leaders);
   }
 
   static String address(HttpFront front) {
@@ -183,7 +186,8 @@ final class ServedGroup implements AutoCloseable {
   String idOfChange(String node, String text) throws Exception {
     Server server = Objects.requireNonNull(servers.get(node), node);
     URI feed = URI.create(address(server.http) + "/v1/changes?after=0");
-    var answer = client.send(HttpRequest.newBuilder(feed).build(), BodyHandlers.ofLines());
+    HttpRequest request = HttpRequest.newBuilder(feed).timeout(Duration.ofSeconds(60)).build();
+    var answer = client.send(request, BodyHandlers.ofLines());
     String id = "";
     try (Stream<String> lines = answer.body()) {
       for (Iterator<String> events = lines.iterator(); events.hasNext(); ) {
@@ -207,26 +211,16 @@ final class ServedGroup implements AutoCloseable {
   }
 
   void stop(List<String> nodes) {
-    inParallel(nodes.stream().map(node -> Objects.requireNonNull(servers.remove(node))::close));
+    TestGroup.closeAll(nodes.stream().map(servers::remove).map(Objects::requireNonNull).toList());
     nodes.forEach(group::stop);
-  }
-
-  /** A server takes most of a second to close. */
-  private static void inParallel(Stream<Runnable> works) {
-    CompletableFuture.allOf(
-            works
-                .map(work -> CompletableFuture.runAsync(work, task -> new Thread(task).start()))
-                .toArray(CompletableFuture<?>[]::new))
-        .join();
   }
 
   @Override
   public void close() {
     clients.forEach(Jedis::close);
-    inParallel(
-        Stream.concat(
-            redirecting.values().stream().map(front -> front::close),
-            servers.values().stream().map(server -> server::close)));
+    List<AutoCloseable> all = new ArrayList<>(redirecting.values());
+    all.addAll(servers.values());
+    TestGroup.closeAll(all);
     group.close();
   }
 }

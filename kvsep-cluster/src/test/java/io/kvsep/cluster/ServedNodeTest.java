@@ -27,8 +27,11 @@ import redis.clients.jedis.Transaction;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.params.SetParams;
 
-/** HTTP and Redis clients of three nodes in this process. */
-@Timeout(120)
+/**
+ * HTTP and Redis clients of three nodes in this process. A test that hangs is told with its stack:
+ * sockets and futures are not interrupted.
+ */
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 final class ServedNodeTest {
   private static final List<String> ALL = List.of("a", "b", "c");
 
@@ -37,11 +40,13 @@ final class ServedNodeTest {
   private static ServedGroup served;
 
   @BeforeAll
+  @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
   static void start() throws Exception {
     served = new ServedGroup(directory.resolve("shared"), Duration.ofSeconds(20));
   }
 
   @AfterAll
+  @Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
   static void stop() {
     served.close();
   }

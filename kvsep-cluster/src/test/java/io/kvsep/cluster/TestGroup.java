@@ -14,7 +14,9 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -145,8 +147,8 @@ final class TestGroup implements AutoCloseable {
   static void await(BooleanSupplier condition) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
     while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - deadline > 0) {
-        throw new AssertionError("waited for a minute");
+      if (System.nanoTime() - deadline > 0 || Thread.currentThread().isInterrupted()) {
+        throw new AssertionError("waited for a minute, or was interrupted");
       }
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(2));
     }
@@ -157,13 +159,13 @@ final class TestGroup implements AutoCloseable {
     closeAll(running.values());
   }
 
-  /** All at once: a node takes most of a second. */
+  /** All at once: a node takes most of a second. One that hangs is told with its stack. */
   static void closeAll(Collection<? extends AutoCloseable> nodes) {
-    List<CompletableFuture<Void>> closings = new ArrayList<>();
+    Map<Thread, CompletableFuture<Void>> closings = new LinkedHashMap<>();
     for (AutoCloseable node : nodes) {
       CompletableFuture<Void> closing = new CompletableFuture<>();
-      closings.add(closing);
-      new Thread(
+      Thread closer =
+          new Thread(
               () -> {
                 try {
                   node.close();
@@ -171,9 +173,23 @@ final class TestGroup implements AutoCloseable {
                 } catch (Exception e) {
                   closing.completeExceptionally(e);
                 }
-              })
-          .start();
+              },
+              "closes " + node);
+      closings.put(closer, closing);
+      closer.start();
     }
-    closings.forEach(CompletableFuture::join);
+    closings.forEach(TestGroup::awaitClosed);
+  }
+
+  private static void awaitClosed(Thread closer, CompletableFuture<Void> closing) {
+    try {
+      closing.get(60, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      AssertionError hangs = new AssertionError(closer.getName() + " for a minute");
+      hangs.setStackTrace(closer.getStackTrace());
+      throw hangs;
+    } catch (InterruptedException | ExecutionException e) {
+      throw new AssertionError(closer.getName(), e);
+    }
   }
 }

@@ -18,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.client.api.AsyncApi;
@@ -75,6 +76,10 @@ final class WriteGathererTest {
     return new RequestWriter(1 << 20).toBytes();
   }
 
+  private WriteGatherer gatherer() {
+    return new WriteGatherer(this::client, Duration.ofMinutes(1));
+  }
+
   private interface Call {
     @Nullable Object answer(String method, Object[] arguments) throws Exception;
   }
@@ -90,7 +95,7 @@ final class WriteGathererTest {
   @Test
   void aClientThatFailedIsClosedWhenItsReplyIsHandled() throws Exception {
     byte[] request = request();
-    WriteGatherer gatherer = new WriteGatherer(this::client);
+    WriteGatherer gatherer = gatherer();
     CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(request, false);
     sent.take().completeExceptionally(new IOException("seeded"));
     CompletionException failure = assertThrows(CompletionException.class, outcome::join);
@@ -120,7 +125,7 @@ final class WriteGathererTest {
   @Test
   void requestsAreGatheredWhileAnEntryIsUnderWay() throws Exception {
     Duration never = Duration.ofDays(1);
-    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, never)) {
+    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, never, never)) {
       replyIsHandled.countDown();
       List<CompletableFuture<WriteGatherer.Outcome>> outcomes = new ArrayList<>();
       outcomes.add(gatherer.submit(request(), false));
@@ -145,7 +150,7 @@ final class WriteGathererTest {
   @Test
   void callersThatDoNotComeAgainAreNotWaitedForLong() throws Exception {
     Duration never = Duration.ofDays(1);
-    try (WriteGatherer gatherer = new WriteGatherer(this::client, Duration.ofMillis(1), never)) {
+    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, Duration.ofMillis(1), never)) {
       replyIsHandled.countDown();
       for (int i = 0; i < 4; i++) {
         var unused = gatherer.submit(request(), false);
@@ -163,7 +168,7 @@ final class WriteGathererTest {
   @Test
   void manyEntriesAreUnderWayWhenAnswersAreSlow() throws Exception {
     Duration never = Duration.ofDays(1);
-    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, Duration.ofMillis(1))) {
+    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, never, Duration.ofMillis(1))) {
       replyIsHandled.countDown();
       for (int i = 0; i < 5; i++) {
         var unused = gatherer.submit(request(), false);
@@ -176,7 +181,7 @@ final class WriteGathererTest {
   @Test
   void aRefusedRequestDoesNotCloseTheClient() throws Exception {
     byte[] request = request();
-    WriteGatherer gatherer = new WriteGatherer(this::client);
+    WriteGatherer gatherer = gatherer();
     replyIsHandled.countDown();
     CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(request, false);
     StateMachineException refusal = new StateMachineException("seeded");
@@ -188,9 +193,23 @@ final class WriteGathererTest {
     assertEquals(List.of("close"), List.copyOf(closed));
   }
 
+  /** The caller would wait for ever, and others when so many are under way as may be. */
+  @Test
+  void aReplyThatNeverComesIsAFailure() {
+    replyIsHandled.countDown();
+    try (WriteGatherer gatherer = new WriteGatherer(this::client, Duration.ofMillis(1))) {
+      for (int i = 0; i <= WriteGatherer.FLIGHTS_MAX; i++) {
+        CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(new byte[1], true);
+        ExecutionException failure =
+            assertThrows(ExecutionException.class, () -> outcome.get(10, TimeUnit.SECONDS));
+        assertInstanceOf(TimeoutException.class, failure.getCause());
+      }
+    }
+  }
+
   @Test
   void anErrorWhileSendingIsTheAnswer() {
-    WriteGatherer gatherer = new WriteGatherer(this::client);
+    WriteGatherer gatherer = gatherer();
     replyIsHandled.countDown();
     sendFailure = new OutOfMemoryError("seeded");
     for (int i = 0; i < 2; i++) {
