@@ -254,7 +254,8 @@ public final class ClusterOptions {
 
     /**
      * The longest request, such as a batch with its keys and values. Every node keeps a buffer a
-     * little longer than this for each group. Default 8 MiB, from 1 MiB to 48 MiB.
+     * little longer than this for each group, and under load up to 8 times as much in the heap, and
+     * 32 MiB or two requests for each follower. Default 8 MiB, from 1 MiB to 48 MiB.
      *
      * @param value the value of the option
      * @return this builder
@@ -266,7 +267,7 @@ public final class ClusterOptions {
 
     /**
      * Bytes of the log after which a node takes a snapshot, which lets it delete what lies before.
-     * Default 256 MiB.
+     * It also takes one after 250,000 entries. Default 256 MiB.
      *
      * @param value the value of the option
      * @return this builder

@@ -65,8 +65,8 @@ class GroupStateMachine extends BaseStateMachine {
     /** Opens or creates a store with this clock, without syncs. */
     KvStore open(Path directory, GroupClock clock);
 
-    /** The applied entries since the last snapshot have so many bytes. */
-    void logGrew(long bytes);
+    /** So many entries, of so many bytes, were applied since the last snapshot. */
+    void logGrew(long bytes, long entries);
 
     /** The node cannot go on. Must return at once. */
     void failed(Throwable cause);
@@ -114,6 +114,7 @@ class GroupStateMachine extends BaseStateMachine {
   private TermIndex lastApplied = TermIndex.valueOf(0, RaftLog.INVALID_LOG_INDEX);
 
   private long bytesSinceSnapshot;
+  private long entriesSinceSnapshot;
 
   /** The last entry that Ratis has passed on. After a restart the store may be further. */
   private volatile long passedOn = RaftLog.INVALID_LOG_INDEX;
@@ -498,7 +499,8 @@ class GroupStateMachine extends BaseStateMachine {
       advance(batch.get(i).last);
       batch.get(i).done.complete(Message.valueOf(UnsafeByteOperations.unsafeWrap(answers.get(i))));
     }
-    host.logGrew(bytesSinceSnapshot);
+    entriesSinceSnapshot += batch.size();
+    host.logGrew(bytesSinceSnapshot, entriesSinceSnapshot);
   }
 
   private void snapshot(CompletableFuture<Message> done) {
@@ -513,6 +515,7 @@ class GroupStateMachine extends BaseStateMachine {
           storage.refresh();
         }
         bytesSinceSnapshot = 0;
+        entriesSinceSnapshot = 0;
       }
       done.complete(Message.EMPTY);
     } catch (IOException | RuntimeException e) {
@@ -539,6 +542,7 @@ class GroupStateMachine extends BaseStateMachine {
           lock.notifyAll();
         }
         bytesSinceSnapshot = 0;
+        entriesSinceSnapshot = 0;
       }
       done.complete(Message.EMPTY);
     } catch (IOException | RuntimeException e) {

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.apache.ratis.RaftConfigKeys;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.client.RaftClientConfigKeys;
@@ -39,7 +40,6 @@ import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.protocol.SnapshotManagementRequest;
 import org.apache.ratis.retry.RetryPolicies;
 import org.apache.ratis.retry.RetryPolicy;
-import org.apache.ratis.rpc.SupportedRpcType;
 import org.apache.ratis.server.DivisionInfo;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.RaftServerConfigKeys;
@@ -54,6 +54,12 @@ final class RaftNode implements AutoCloseable {
 
   /** While a follower needs the log, it may grow so many times as long before a snapshot. */
   private static final int LOG_GROWTH_MAX = 16;
+
+  /** Ratis holds some 130 bytes in the heap for each entry of its log. */
+  private static final int LOG_ENTRIES_MAX = 250_000;
+
+  /** What may be under way to a follower, where each message may have the longest request. */
+  private static final long APPENDS_BYTES_MAX = 32 * MIB;
 
   /** A follower that lacks fewer entries is not behind. */
   private static final int LAG_MIN = 1_000;
@@ -329,7 +335,7 @@ final class RaftNode implements AutoCloseable {
   /** Ratis' defaults take 200 MB and more for each group, and hold that all hosts may connect. */
   private static RaftProperties properties(ClusterOptions options) {
     RaftProperties properties = new RaftProperties();
-    RaftConfigKeys.Rpc.setType(properties, SupportedRpcType.GRPC);
+    RaftConfigKeys.Rpc.setType(properties, new SnapshotRpc());
     GrpcConfigKeys.Server.setHost(properties, options.address().getHost());
     GrpcConfigKeys.Server.setPort(properties, options.address().getPort());
     setLog(options, properties);
@@ -360,8 +366,13 @@ final class RaftNode implements AutoCloseable {
     RaftServerConfigKeys.Log.setWriteBufferSize(properties, SizeInBytes.valueOf(entryBytes + MIB));
     RaftServerConfigKeys.Log.setSegmentSizeMax(properties, SizeInBytes.valueOf(2 * entryBytes));
     RaftServerConfigKeys.Log.setPreallocatedSize(properties, SizeInBytes.valueOf(MIB));
-    RaftServerConfigKeys.Log.setSegmentCacheNumMax(properties, 2);
-    RaftServerConfigKeys.Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(32 * MIB));
+    // The segment that grows and another one are in the heap, and as much that waits for the disk.
+    RaftServerConfigKeys.Log.setSegmentCacheNumMax(properties, 1);
+    RaftServerConfigKeys.Log.setSegmentCacheSizeMax(
+        properties, SizeInBytes.valueOf(4 * entryBytes));
+    RaftServerConfigKeys.Log.setQueueByteLimit(properties, SizeInBytes.valueOf(4 * entryBytes));
+    GrpcConfigKeys.Server.setLeaderOutstandingAppendsMax(
+        properties, (int) Math.max(2, Math.min(8, APPENDS_BYTES_MAX / entryBytes)));
     // Its entries would make every commit wait until the store has caught up.
     RaftServerConfigKeys.Log.setLogMetadataEnabled(properties, false);
     RaftServerConfigKeys.Log.setPurgeUptoSnapshotIndex(properties, true);
@@ -375,6 +386,19 @@ final class RaftNode implements AutoCloseable {
     RaftServerConfigKeys.Snapshot.setCreationGap(properties, 1);
     RaftServerConfigKeys.Log.Appender.setSnapshotChunkSizeMax(
         properties, SizeInBytes.valueOf(4 * MIB));
+  }
+
+  /**
+   * Whether a log of so many bytes and entries since the last snapshot needs the next.
+   *
+   * @param limit of bytes
+   * @param isFollowerBehind asked only if that decides
+   */
+  static boolean isSnapshotDue(
+      long bytes, long entries, long limit, BooleanSupplier isFollowerBehind) {
+    return entries >= LOG_ENTRIES_MAX
+        || bytes / LOG_GROWTH_MAX >= limit
+        || (bytes >= limit && !isFollowerBehind.getAsBoolean());
   }
 
   /** What the machine of a group needs of this node. */
@@ -406,11 +430,10 @@ final class RaftNode implements AutoCloseable {
     }
 
     @Override
-    public void logGrew(long bytes) {
+    public void logGrew(long bytes, long entries) {
       RaftServer started = server;
       if (started == null
-          || bytes < options.snapshotLogBytes()
-          || (bytes / LOG_GROWTH_MAX < options.snapshotLogBytes() && isFollowerBehind())
+          || !isSnapshotDue(bytes, entries, options.snapshotLogBytes(), this::isFollowerBehind)
           || !snapshotRequested.compareAndSet(false, true)) {
         return;
       }

@@ -346,7 +346,7 @@ final class GroupStateMachineTest {
     }
 
     @Override
-    public void logGrew(long bytes) {}
+    public void logGrew(long bytes, long entries) {}
 
     @Override
     public void failed(Throwable cause) {
