@@ -30,6 +30,8 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
@@ -107,6 +109,34 @@ final class GroupStateMachineTest {
       assertThrows(
           IllegalStateException.class, () -> machine.applyTransaction(put(machine, 1, "k", "v")));
       assertThrows(RuntimeException.class, () -> machine.notifyTermIndexUpdated(1, 2));
+    }
+  }
+
+  /** An entry of a few bytes takes some hundred while it waits. */
+  @Test
+  void waitingEntriesAreCountedWithWhatTheyTakeBesidesTheirBytes() throws Exception {
+    TestHost host = new TestHost();
+    int entries = 60_000;
+    try (GroupStateMachine machine = start(host)) {
+      AtomicInteger passedOn = new AtomicInteger();
+      AtomicReference<CompletableFuture<Message>> last = new AtomicReference<>();
+      Thread updater =
+          new Thread(
+              () -> {
+                for (int i = 0; i < entries; i++) {
+                  last.set(machine.applyTransaction(put(machine, i, "k", "v")));
+                  passedOn.incrementAndGet();
+                }
+              });
+      updater.start();
+      TestGroup.await(() -> updater.getState() == Thread.State.WAITING || !updater.isAlive());
+      // 16 MiB that wait and 1 MiB that is being applied, of 512 bytes and more each.
+      int most = (17 << 20) / 512 + 1;
+      assertTrue(passedOn.get() <= most, passedOn + " entries wait");
+      host.mayCommit.countDown();
+      updater.join();
+      last.get().get(30, TimeUnit.SECONDS);
+      assertEquals(entries - 1, machine.getLastAppliedTermIndex().getIndex());
     }
   }
 
