@@ -150,7 +150,8 @@ final class WriteGathererTest {
   @Test
   void callersThatDoNotComeAgainAreNotWaitedForLong() throws Exception {
     Duration never = Duration.ofDays(1);
-    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, Duration.ofMillis(1), never)) {
+    try (WriteGatherer gatherer =
+        new WriteGatherer(this::client, never, Duration.ofMillis(1), never)) {
       replyIsHandled.countDown();
       for (int i = 0; i < 4; i++) {
         var unused = gatherer.submit(request(), false);
@@ -168,7 +169,8 @@ final class WriteGathererTest {
   @Test
   void manyEntriesAreUnderWayWhenAnswersAreSlow() throws Exception {
     Duration never = Duration.ofDays(1);
-    try (WriteGatherer gatherer = new WriteGatherer(this::client, never, never, Duration.ofMillis(1))) {
+    try (WriteGatherer gatherer =
+        new WriteGatherer(this::client, never, never, Duration.ofMillis(1))) {
       replyIsHandled.countDown();
       for (int i = 0; i < 5; i++) {
         var unused = gatherer.submit(request(), false);
@@ -199,7 +201,7 @@ final class WriteGathererTest {
     replyIsHandled.countDown();
     try (WriteGatherer gatherer = new WriteGatherer(this::client, Duration.ofMillis(1))) {
       for (int i = 0; i <= WriteGatherer.FLIGHTS_MAX; i++) {
-        CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(new byte[1], true);
+        CompletableFuture<WriteGatherer.Outcome> outcome = gatherer.submit(request(), true);
         ExecutionException failure =
             assertThrows(ExecutionException.class, () -> outcome.get(10, TimeUnit.SECONDS));
         assertInstanceOf(TimeoutException.class, failure.getCause());
