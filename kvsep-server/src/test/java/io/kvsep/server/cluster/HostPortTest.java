@@ -39,8 +39,8 @@ final class HostPortTest {
         "user@host:7101"
       })
   void otherTextIsNone(String text) {
-    String told =
-        assertThrows(IllegalArgumentException.class, () -> HostPort.parse(text)).getMessage();
-    assertTrue(told.endsWith("[fe80::4]:7101: " + text), told);
+    IllegalArgumentException failure =
+        assertThrows(IllegalArgumentException.class, () -> HostPort.parse(text));
+    assertTrue(failure.toString().endsWith("[fe80::4]:7101: " + text), failure.toString());
   }
 }
