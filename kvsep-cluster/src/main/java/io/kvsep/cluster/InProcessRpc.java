@@ -51,6 +51,7 @@ final class InProcessRpc implements RaftClientRpc {
   }
 
   @Override
+  @SuppressWarnings("CollectionUndefinedEquality") // each future is equal to itself alone
   public CompletableFuture<RaftClientReply> sendRequestAsync(RaftClientRequest request) {
     if (!request.getServerId().equals(server.getId())) {
       return network.sendRequestAsync(request);

@@ -43,6 +43,7 @@ final class OneShard<T> {
     return begun;
   }
 
+  @SuppressWarnings("DoNotCallSuggester") // refuses what a transaction's interface has
   <R> List<R> all() {
     throw new CrossShardException(name + " is of one shard: a range has keys of all");
   }

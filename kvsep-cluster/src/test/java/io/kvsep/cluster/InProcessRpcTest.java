@@ -78,7 +78,7 @@ final class InProcessRpcTest {
     return failure == null ? reply.setSuccess().build() : reply.setException(failure).build();
   }
 
-  private static Throwable failure(CompletableFuture<RaftClientReply> reply) {
+  private static @Nullable Throwable failure(CompletableFuture<RaftClientReply> reply) {
     return assertThrows(ExecutionException.class, () -> reply.get(20, TimeUnit.SECONDS)).getCause();
   }
 

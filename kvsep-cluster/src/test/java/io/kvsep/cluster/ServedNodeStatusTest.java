@@ -30,7 +30,7 @@ final class ServedNodeStatusTest {
         group.nodes().iterator().next().store().put(key, key);
       }
       for (ReplicatedStore node : group.nodes()) {
-        TestGroup.await(() -> lags(node).get(stopped) >= 5);
+        TestGroup.await(() -> lags(node).getOrDefault(stopped, -1L) >= 5);
         TestGroup.await(() -> lags(node).values().stream().filter(lag -> lag == 0).count() == 2);
       }
       group.start(stopped);

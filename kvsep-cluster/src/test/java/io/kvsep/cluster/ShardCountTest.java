@@ -70,7 +70,7 @@ final class ShardCountTest {
     ShardCount.require(directory, 4);
     assertTrue(
         assertThrows(IllegalArgumentException.class, () -> ShardCount.require(directory, 3))
-            .getMessage()
+            .toString()
             .contains("has 4, not 3"));
     assertThrows(IllegalArgumentException.class, () -> ShardCount.requireNone(directory));
     assertFalse(Files.exists(directory.resolve(ShardCount.DRAFT)));
