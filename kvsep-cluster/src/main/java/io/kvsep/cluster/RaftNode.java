@@ -21,12 +21,10 @@ import java.util.function.BooleanSupplier;
 import org.apache.ratis.RaftConfigKeys;
 import org.apache.ratis.client.RaftClient;
 import org.apache.ratis.client.RaftClientConfigKeys;
-import org.apache.ratis.client.RaftClientRpc;
 import org.apache.ratis.client.retry.RequestTypeDependentRetryPolicy;
 import org.apache.ratis.conf.Parameters;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
-import org.apache.ratis.grpc.GrpcFactory;
 import org.apache.ratis.grpc.GrpcTlsConfig;
 import org.apache.ratis.proto.RaftProtos.RaftClientRequestProto.TypeCase;
 import org.apache.ratis.proto.RaftProtos.ServerRpcProto;
@@ -239,11 +237,7 @@ final class RaftNode implements AutoCloseable {
     RaftClientConfigKeys.Rpc.setRequestTimeout(properties, duration(answerTimeout));
     TimeDuration pause = duration(retryPause());
     long tries = Math.max(1, options.requestTimeout().toMillis() / retryPause().toMillis());
-    ClientId client = ClientId.randomId();
-    RaftClientRpc network = new GrpcFactory(parameters).newRaftClientRpc(client, properties);
     return RaftClient.newBuilder()
-        .setClientId(client)
-        .setClientRpc(new InProcessRpc(network, server(), answerTimeout))
         .setProperties(properties)
         .setParameters(parameters)
         .setRaftGroup(RaftGroup.valueOf(group, currentPeers(group)))

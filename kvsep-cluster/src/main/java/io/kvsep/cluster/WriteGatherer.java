@@ -202,15 +202,19 @@ final class WriteGatherer implements AutoCloseable {
     var unused =
         reply.whenComplete(
             (answered, e) -> {
-              if (e != null && !isRefusal(e)) {
-                replace(used);
+              // An Error, as for lack of threads, must not keep the callers waiting.
+              try {
+                if (e != null && !isRefusal(e)) {
+                  replace(used);
+                }
+              } finally {
+                synchronized (lock) {
+                  flights--;
+                  expected = entry.size();
+                  lock.notifyAll();
+                }
+                complete(entry, answered, e);
               }
-              synchronized (lock) {
-                flights--;
-                expected = entry.size();
-                lock.notifyAll();
-              }
-              complete(entry, answered, e);
             });
   }
 
