@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import io.kvsep.KvStore;
 import io.kvsep.server.cluster.ClusterNode;
+import io.kvsep.server.cluster.LogPosition;
 import io.netty.channel.EventLoopGroup;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -18,7 +19,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,7 +31,7 @@ final class ClusterRequestsTest {
 
   private final KvStore store = KvStore.inMemory();
   private final AtomicInteger puts = new AtomicInteger();
-  private final AtomicLong written = new AtomicLong(-1);
+  private final AtomicReference<LogPosition> written = new AtomicReference<>(LogPosition.NONE);
 
   @Test
   void whatFailedBeforeItWroteIsCarriedOutAgain() throws Exception {
@@ -52,7 +53,7 @@ final class ClusterRequestsTest {
             (method, arguments) -> {
               if (method.getName().startsWith("put") && puts.getAndIncrement() == 0) {
                 if (failsWhenWritten) {
-                  written.set(7);
+                  written.set(LogPosition.of(7));
                 }
                 throw new IllegalStateException("seeded");
               }
@@ -82,6 +83,7 @@ final class ClusterRequestsTest {
               case "store" -> served;
               case "begin" -> call;
               case "cluster", "nodeId" -> "a";
+              case "shards" -> 1;
               case "hasApplied" -> true;
               default -> null;
             });
