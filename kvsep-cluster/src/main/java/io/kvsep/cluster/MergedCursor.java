@@ -30,6 +30,9 @@ final class MergedCursor implements KvCursor {
   private boolean hasBegun;
   private boolean isForward;
 
+  /** Whether a move has begun and not ended: an error may have moved some parts alone. */
+  private boolean isMoving;
+
   /** Whether the limit has put the cursor behind {@link #current}. */
   private boolean isCut;
 
@@ -67,6 +70,7 @@ final class MergedCursor implements KvCursor {
 
   @Override
   public boolean next() {
+    requirePlace();
     if (isCut || limit == 0 || isPast(/* forward= */ true)) {
       return false;
     }
@@ -81,6 +85,7 @@ final class MergedCursor implements KvCursor {
 
   @Override
   public boolean previous() {
+    requirePlace();
     if (isCut) {
       isCut = false;
       return current != null;
@@ -97,16 +102,30 @@ final class MergedCursor implements KvCursor {
     return hasBegun && current == null && isForward == forward;
   }
 
+  private void beginMove() {
+    current = null;
+    isMoving = true;
+  }
+
+  private void requirePlace() {
+    if (isMoving) {
+      throw new IllegalStateException("the last move has failed: seek a key");
+    }
+  }
+
   private void step(boolean forward) {
     Predicate<KvCursor> move = forward ? KvCursor::next : KvCursor::previous;
+    Part last = current;
+    beginMove();
     if (!hasBegun || isForward != forward) {
       parts.forEach(part -> part.move(move));
-    } else if (current != null) {
-      current.move(move);
+    } else if (last != null) {
+      last.move(move);
     }
     hasBegun = true;
     isForward = forward;
     current = nearest();
+    isMoving = false;
   }
 
   @Override
@@ -120,10 +139,12 @@ final class MergedCursor implements KvCursor {
   }
 
   private boolean seek(Predicate<KvCursor> move, boolean forward) {
+    beginMove();
     parts.forEach(part -> part.move(move));
     hasBegun = true;
     isForward = forward;
     isCut = false;
+    isMoving = false;
     current = limit == 0 ? null : nearest();
     place = current == null && !forward ? -1 : 0;
     return current != null;

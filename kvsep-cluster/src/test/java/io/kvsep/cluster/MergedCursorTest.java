@@ -3,11 +3,14 @@ package io.kvsep.cluster;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.KvCursor;
 import io.kvsep.KvStore;
 import io.kvsep.ScanOptions;
+import io.kvsep.error.StoreClosedException;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -82,9 +85,28 @@ final class MergedCursorTest {
   @Test
   void anEmptyOneIsNowhere() {
     try (KvCursor merged = MergedCursor.of(parts, ScanOptions.all())) {
-      assertEquals(false, merged.next());
-      assertEquals(false, merged.previous());
+      assertFalse(merged.next());
+      assertFalse(merged.previous());
       assertThrows(IllegalStateException.class, merged::key);
+    }
+  }
+
+  /** Some parts may have moved alone, so a step from there could leave out entries. */
+  @Test
+  void afterAMoveThatFailedItIsNowhere() {
+    for (int i = 0; i < 6; i++) {
+      put(i % 2, key(i));
+    }
+    try (KvCursor merged = MergedCursor.of(parts, ScanOptions.all())) {
+      assertTrue(merged.next());
+      assertTrue(merged.next());
+      parts.get(1).close();
+      assertThrows(StoreClosedException.class, merged::next);
+      assertFalse(merged.isValid());
+      assertThrows(IllegalStateException.class, merged::next);
+      assertThrows(IllegalStateException.class, merged::previous);
+      assertThrows(IllegalStateException.class, merged::key);
+      assertThrows(StoreClosedException.class, () -> merged.seek(key(0)));
     }
   }
 
