@@ -146,6 +146,15 @@ final class GroupStorage implements StateMachineStorage {
     }
   }
 
+  /** Makes the names in a directory durable. Windows has no such call, and keeps a journal. */
+  static void syncNames(Path directory) throws IOException {
+    if (!System.getProperty("os.name", "").startsWith("Windows")) {
+      try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+        channel.force(true);
+      }
+    }
+  }
+
   static void delete(Path directory) throws IOException {
     if (!Files.exists(directory)) {
       return;

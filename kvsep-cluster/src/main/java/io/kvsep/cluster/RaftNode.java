@@ -111,7 +111,7 @@ final class RaftNode implements AutoCloseable {
       Files.createDirectories(options.directory());
       if (options.isJoining() && !exists && !Files.exists(mark)) {
         Files.createFile(mark);
-        GroupStorage.sync(mark);
+        GroupStorage.syncNames(options.directory());
       }
     } catch (IOException e) {
       throw new StorageException(

@@ -2,12 +2,10 @@ package io.kvsep.cluster;
 
 import io.kvsep.error.StorageException;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -51,7 +49,7 @@ final class ShardCount {
       boolean isNew = new ShardCount(new OnDisk(absolute)).require(shards);
       Path parent = absolute.getParent();
       if (isNew && parent != null) {
-        OnDisk.sync(parent);
+        GroupStorage.syncNames(parent);
       }
     } catch (IOException e) {
       throw new StorageException("cannot read or write " + directory.resolve(FILE), e);
@@ -129,16 +127,7 @@ final class ShardCount {
 
     @Override
     public void sync() throws IOException {
-      sync(directory);
-    }
-
-    /** Windows has no such call, and keeps names by its journal. */
-    static void sync(Path directory) throws IOException {
-      if (!System.getProperty("os.name", "").startsWith("Windows")) {
-        try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
-          channel.force(true);
-        }
-      }
+      GroupStorage.syncNames(directory);
     }
   }
 }
