@@ -7,7 +7,21 @@ package io.kvsep.cluster;
 public final class CrossShardException extends IllegalArgumentException {
   private static final long serialVersionUID = 1L;
 
-  CrossShardException(String message) {
+  private CrossShardException(String message) {
     super(message);
+  }
+
+  static CrossShardException ofKeys(String call, int shard, int other) {
+    return new CrossShardException(
+        call
+            + " has keys of shards "
+            + shard
+            + " and "
+            + other
+            + ": it can be of one, as keys with the same {tag} are");
+  }
+
+  static CrossShardException ofRange(String call) {
+    return new CrossShardException(call + " is of one shard: a range has keys of all");
   }
 }

@@ -1,6 +1,5 @@
 package io.kvsep.cluster;
 
-import java.util.List;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -27,13 +26,7 @@ final class OneShard<T> {
       shard = wanted;
       begun = present;
     } else if (shard != wanted) {
-      throw new CrossShardException(
-          name
-              + " has keys of shards "
-              + shard
-              + " and "
-              + wanted
-              + ": it can be of one, as keys with the same {tag} are");
+      throw CrossShardException.ofKeys(name, shard, wanted);
     }
     return present;
   }
@@ -43,8 +36,8 @@ final class OneShard<T> {
     return begun;
   }
 
-  @SuppressWarnings("DoNotCallSuggester") // refuses what a transaction's interface has
-  <R> List<R> all() {
-    throw new CrossShardException(name + " is of one shard: a range has keys of all");
+  /** Of a call that needs all shards. */
+  CrossShardException refusal() {
+    return CrossShardException.ofRange(name);
   }
 }

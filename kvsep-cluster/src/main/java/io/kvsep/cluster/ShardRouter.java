@@ -87,7 +87,10 @@ abstract class ShardRouter implements KvReader {
     return cursor(ScanOptions.all());
   }
 
-  /** Sees each shard as of one moment, but not all as of the same. */
+  /**
+   * Sees each shard as of one moment, but not all as of the same. Of a single key, which readers
+   * give as a range up to the next possible key, it is of that key's shard.
+   */
   @Override
   public KvCursor cursor(ScanOptions options) {
     byte[] from = options.from();

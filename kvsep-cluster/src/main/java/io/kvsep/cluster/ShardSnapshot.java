@@ -27,7 +27,7 @@ final class ShardSnapshot extends ShardRouter implements Snapshot {
 
   @Override
   List<KvReader> all() {
-    return snapshot.all();
+    throw snapshot.refusal();
   }
 
   @Override
@@ -40,7 +40,7 @@ final class ShardSnapshot extends ShardRouter implements Snapshot {
 
       @Override
       List<KvReader> all() {
-        return snapshot.all();
+        throw snapshot.refusal();
       }
     };
   }

@@ -31,12 +31,12 @@ final class ShardTransaction extends ShardWriter implements TransactionAttempt {
 
   @Override
   List<KvView> all() {
-    return transaction.all();
+    throw transaction.refusal();
   }
 
   @Override
   public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
-    transaction.all();
+    throw transaction.refusal();
   }
 
   @Override
@@ -49,12 +49,12 @@ final class ShardTransaction extends ShardWriter implements TransactionAttempt {
 
       @Override
       List<KvView> all() {
-        return transaction.all();
+        throw transaction.refusal();
       }
 
       @Override
       public void deleteRange(byte[] fromInclusive, byte[] toExclusive) {
-        transaction.all();
+        throw transaction.refusal();
       }
     };
   }

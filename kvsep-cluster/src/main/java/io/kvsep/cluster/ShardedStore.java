@@ -232,18 +232,13 @@ public final class ShardedStore implements AutoCloseable {
 
     @Override
     public void deleteRange(@Nullable Keyspace keyspace, byte[] from, byte[] to) {
-      throw new CrossShardException("a batch is of one shard: a range has keys of all");
+      throw CrossShardException.ofRange("a batch");
     }
 
     private void meet(byte[] key) {
       int index = indexOf(key);
       if (shard >= 0 && shard != index) {
-        throw new CrossShardException(
-            "there are keys of shards "
-                + shard
-                + " and "
-                + index
-                + ": they must be of one, as keys with the same {tag} are");
+        throw CrossShardException.ofKeys("a call", shard, index);
       }
       shard = index;
     }

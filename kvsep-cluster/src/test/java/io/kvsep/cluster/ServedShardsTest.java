@@ -8,11 +8,15 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.kvsep.KvStore;
+import io.kvsep.ScanOptions;
 import io.kvsep.server.cluster.ClusterSettings;
 import io.kvsep.server.cluster.ClusterStatus;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -158,6 +162,27 @@ final class ServedShardsTest {
     served.ask("a", "GET", "/v1/backup", null).is(400);
     served.ask("a", "GET", "/v1/backup?shard=4", null).is(400);
     served.ask("a", "GET", "/v1/backup?shard=3", null).is(200);
+  }
+
+  @Test
+  void backupsOfAllShardsHaveEverything() throws Exception {
+    List<String> keys = served.keys("backed-");
+    for (String key : keys) {
+      served.ask("a", "PUT", "/v1/keys/" + key, key).is(204);
+    }
+    try (KvStore restored = KvStore.inMemory()) {
+      for (ReplicatedStore shard : served.store("b").shards()) {
+        ByteArrayOutputStream backup = new ByteArrayOutputStream();
+        shard.store().backup(backup, 0);
+        try (KvStore one = KvStore.inMemory()) {
+          one.restore(new ByteArrayInputStream(backup.toByteArray()));
+          one.forEach(ScanOptions.all(), (key, value) -> restored.put(key, value));
+        }
+      }
+      for (String key : keys) {
+        assertArrayEquals(key.getBytes(UTF_8), restored.get(key.getBytes(UTF_8)), key);
+      }
+    }
   }
 
   @Test
