@@ -162,8 +162,8 @@ public final class ClusterOptions {
     private boolean joining;
     private boolean insecure;
     private @Nullable Tls tls;
-    private Duration electionTimeoutMin = Duration.ofSeconds(1);
-    private Duration electionTimeoutMax = Duration.ofSeconds(2);
+    private Duration electionTimeoutMin = Duration.ofMillis(800);
+    private Duration electionTimeoutMax = Duration.ofMillis(1_200);
     private Duration requestTimeout = Duration.ofSeconds(15);
     private long requestBytesMax = 8 * MIB;
     private long snapshotLogBytes = 256 * MIB;
@@ -228,7 +228,7 @@ public final class ClusterOptions {
     /**
      * How long a follower hears nothing from the leader before it starts an election: a random time
      * between both. Shorter times replace a dead leader sooner, and also one that was only slow.
-     * Default 1 to 2 seconds, at least 50 ms.
+     * Default 0.8 to 1.2 seconds, at least 50 ms.
      *
      * @param min the shortest
      * @param max the longest, longer than {@code min}
