@@ -75,10 +75,10 @@ public final class CompareCommand {
       for (CompareOptions.DataSet set : options.sets()) {
         for (String engine : running) {
           child(round, set, engine, directory);
-        }
-        // Updated after each run, so that an interruption loses little.
-        if (options.csv() != null) {
-          ResultCsv.write(options.csv(), rows);
+          // Updated after each engine, so that an interruption loses little.
+          if (options.csv() != null) {
+            ResultCsv.write(options.csv(), rows);
+          }
         }
       }
       Collections.rotate(running, -1);
