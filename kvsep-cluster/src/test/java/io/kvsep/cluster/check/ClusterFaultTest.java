@@ -231,11 +231,11 @@ final class ClusterFaultTest {
       for (int round = 0; round < RUNS; round++) {
         int leader = cluster.awaitLeader(cluster.all());
         String before = "v" + round;
-        assertEquals("done", cluster.answer(leader, "put", "k", before));
+        putUntilDone(cluster, leader, before);
         assertEquals("found " + before, cluster.answer(leader, "get", "k"));
         cluster.node(leader).pause();
         int successor = cluster.awaitLeader(cluster.others(leader));
-        assertEquals("done", cluster.answer(successor, "put", "k", "w" + round));
+        putUntilDone(cluster, successor, "w" + round);
         List<CompletableFuture<String>> answers = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
           answers.add(cluster.ask(leader, "get", "k"));
@@ -248,6 +248,17 @@ final class ClusterFaultTest {
               "round " + round + ": " + found);
         }
       }
+    }
+  }
+
+  /** A client may wait for the stopped node until its time is up. */
+  private static void putUntilDone(TestCluster cluster, int node, String value) {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(WAIT_SECONDS_MAX);
+    String answer = "";
+    while (!answer.equals("done")) {
+      answer = cluster.answer(node, "put", "k", value);
+      String last = answer;
+      assertTrue(System.nanoTime() - end < 0, () -> last);
     }
   }
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.kvsep.Change;
 import io.kvsep.ChangeFeed;
 import io.kvsep.Keyspace;
+import io.kvsep.KvOptions;
 import io.kvsep.KvStore;
 import io.kvsep.KvWriter;
 import io.kvsep.WriteBatch;
@@ -49,7 +50,7 @@ final class FollowersHttpTest {
         1,
         random -> {
           ExecutorService threads = Executors.newFixedThreadPool(WRITERS + 2);
-          try (Served served = Served.at(folder.resolve("store"))) {
+          try (Served served = retaining(folder.resolve("store"))) {
             served.store().keyspace("s");
             int cuts = random.nextInt();
             Future<List<String>> whole = threads.submit(() -> follow(served, new Random(1), false));
@@ -70,6 +71,17 @@ final class FollowersHttpTest {
             threads.shutdownNow();
           }
         });
+  }
+
+  /** Followers that break off hold nothing back meanwhile, so reclaim could take their changes. */
+  private static Served retaining(Path directory) {
+    KvOptions options =
+        KvOptions.builder()
+            .memoryBudgetBytes(32 << 20)
+            .segmentBytes(8 << 20)
+            .changeRetentionBytes(256 << 20)
+            .build();
+    return Served.of(KvStore.open(directory, options), HttpOptions.builder().build());
   }
 
   private static void write(KvStore store, int writer, Random random) {

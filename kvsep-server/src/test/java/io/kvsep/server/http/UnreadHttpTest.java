@@ -198,7 +198,7 @@ final class UnreadHttpTest {
     serveNames(
         bytes,
         limit -> {
-          limit.requestMillis = 1_000;
+          limit.requestMillis = 2_000;
           limit.bytesPerSecond = 1 << 19;
         });
     try (Socket slow = narrow()) {
@@ -206,7 +206,7 @@ final class UnreadHttpTest {
       frames.get(1, "/v1/keyspaces");
       awaitHead(frames, 1);
       // Twice the time that a piece has.
-      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(2_500);
+      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(4_500);
       while (System.nanoTime() < end) {
         LockSupport.parkNanos(end - System.nanoTime());
       }
