@@ -24,6 +24,11 @@ public abstract class ForwardingScheduler implements Scheduler {
   }
 
   @Override
+  public boolean hasPending(Lane lane) {
+    return scheduler.hasPending(lane);
+  }
+
+  @Override
   public void repeat(long intervalNanos, Runnable task) {
     scheduler.repeat(intervalNanos, task);
   }

@@ -42,6 +42,11 @@ public final class FailStopScheduler implements Scheduler {
   }
 
   @Override
+  public boolean hasPending(Lane lane) {
+    return scheduler.hasPending(lane);
+  }
+
+  @Override
   public void repeat(long intervalNanos, Runnable task) {
     scheduler.repeat(intervalNanos, failing(task));
   }

@@ -49,6 +49,11 @@ public interface Scheduler extends AutoCloseable {
    */
   default void hurry() {}
 
+  /** Whether tasks of the lane, of this store or others, wait for a thread. */
+  default boolean hasPending(Lane lane) {
+    return false;
+  }
+
   /** Runs the task repeatedly with the given pause, until the scheduler is closed. */
   void repeat(long intervalNanos, Runnable task);
 

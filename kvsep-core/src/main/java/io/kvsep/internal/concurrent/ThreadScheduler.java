@@ -64,6 +64,11 @@ public final class ThreadScheduler implements Scheduler {
   }
 
   @Override
+  public boolean hasPending(Lane lane) {
+    return Objects.requireNonNull(pools.get(lane)).hasPending(lane);
+  }
+
+  @Override
   public void repeat(long intervalNanos, Runnable task) {
     start(new Timed(task, intervalNanos, /* repeats= */ true));
   }

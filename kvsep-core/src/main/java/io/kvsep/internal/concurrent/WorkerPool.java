@@ -113,6 +113,15 @@ final class WorkerPool {
     turn.hurried = true;
   }
 
+  /** As {@link Scheduler#hasPending}. */
+  synchronized boolean hasPending(Lane lane) {
+    Task task = first;
+    while (task != null && task.lane != lane) {
+      task = task.next;
+    }
+    return task != null;
+  }
+
   /** Drops the store's pending tasks, waits for running ones and ignores later ones. */
   void close(Turn turn) {
     boolean interrupted = false;

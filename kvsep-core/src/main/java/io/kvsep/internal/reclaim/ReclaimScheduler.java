@@ -56,6 +56,7 @@ public final class ReclaimScheduler {
   private final ReclaimPace pace;
   private final RefreshTargets refreshTargets;
   private final ValueReordering ordering;
+  private final OrderingPace orderingPace;
 
   private final AtomicBoolean scheduled = new AtomicBoolean();
 
@@ -100,6 +101,12 @@ public final class ReclaimScheduler {
             Uninterruptibles::pause);
     this.refreshTargets = refreshTargets;
     this.ordering = ordering;
+    this.orderingPace =
+        new OrderingPace(
+            pace,
+            config.ticker(),
+            () -> ordering.isQuiet() && !isWaitedFor(),
+            context.epochs()::isAnybodyInside);
   }
 
   /** Schedules a job if due. A refused execution counts as a failed job. */
@@ -297,11 +304,16 @@ public final class ReclaimScheduler {
     }
   }
 
+  /** Whether a caller waits for the running job, or a job of another store for its thread. */
+  private boolean isWaitedFor() {
+    return jobLock.hasQueuedThreads() || config.scheduler().hasPending(Scheduler.Lane.RECLAIM);
+  }
+
   /** Runs at most one reordering job, so that threads waiting for the lock get their turn. */
   private void orderIfIdle() {
     try {
       if (ordering.isDue(versions.current())) {
-        orderSome(Long.MAX_VALUE, ordering.pace(pace), ordering::isQuiet);
+        orderSome(Long.MAX_VALUE, orderingPace, ordering::isQuiet);
       }
     } catch (CancellationException e) {
       throw e;

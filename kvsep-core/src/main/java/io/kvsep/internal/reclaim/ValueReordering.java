@@ -22,9 +22,6 @@ import org.jspecify.annotations.Nullable;
  * #tick} is called by the timer, {@link #isDue} by any thread, the rest by one job at a time.
  */
 public final class ValueReordering {
-  /** Speed relative to normal reclaim. */
-  private static final int SPEED = 4;
-
   /** Entries visited between two checks for cancellation. */
   private static final int STEP_ENTRIES = 1 << 12;
 
@@ -122,11 +119,6 @@ public final class ValueReordering {
     long before = Math.min(followedFrom.getAsLong(), last == Long.MAX_VALUE ? last : last + 1);
     return picker.pickScattered(
         version, damage, before, this::isScattered, orderFromBytes.getAsLong() / 2);
-  }
-
-  /** Faster than normal reclaim while there are no writes. */
-  Pace pace(Pace usual) {
-    return bytes -> usual.moved(quiet ? bytes / SPEED : bytes);
   }
 
   void failed() {

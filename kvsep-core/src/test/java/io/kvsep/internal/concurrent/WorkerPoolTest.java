@@ -1,6 +1,7 @@
 package io.kvsep.internal.concurrent;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.kvsep.internal.concurrent.Scheduler.Lane;
@@ -72,6 +73,19 @@ final class WorkerPoolTest {
     third.execute(Lane.RECLAIM, () -> ran.add("third"));
     awaitAll(busy, Lane.RECLAIM, end);
     assertEquals(List.of("other", "third", "busy", "other", "busy", "busy", "busy"), ran);
+  }
+
+  @Test
+  void aTaskOfAnyStoreIsPendingUntilItRuns() throws InterruptedException {
+    Scheduler busy = newStore();
+    Scheduler other = newStore();
+    CountDownLatch end = occupied(busy, Lane.RECLAIM);
+    assertFalse(busy.hasPending(Lane.RECLAIM));
+    other.execute(Lane.RECLAIM, () -> {});
+    assertTrue(busy.hasPending(Lane.RECLAIM));
+    assertFalse(busy.hasPending(Lane.FLUSH));
+    awaitAll(busy, Lane.RECLAIM, end);
+    assertFalse(busy.hasPending(Lane.RECLAIM));
   }
 
   @Test
