@@ -89,7 +89,7 @@ public final class SuiteStateMachine extends GroupStateMachine {
     }
 
     @Override
-    public void logGrew(long bytes) {}
+    public void logGrew(long bytes, long entries) {}
 
     @Override
     public void failed(Throwable cause) {
