@@ -33,6 +33,7 @@ final class FaultyLinkTest {
     final LinkedBlockingQueue<Integer> received = new LinkedBlockingQueue<>();
     private final List<Socket> sockets = new CopyOnWriteArrayList<>();
     private final ServerSocket server;
+    private final Thread acceptor;
 
     Echo() {
       try {
@@ -40,21 +41,22 @@ final class FaultyLinkTest {
       } catch (IOException e) {
         throw new IllegalStateException(e);
       }
-      start(
-          () -> {
-            while (true) {
-              Socket socket = server.accept();
-              sockets.add(socket);
-              start(() -> answer(socket));
-            }
-          });
+      acceptor =
+          start(
+              () -> {
+                while (true) {
+                  Socket socket = server.accept();
+                  sockets.add(socket);
+                  start(() -> answer(socket));
+                }
+              });
     }
 
     private interface Work {
       void run() throws IOException;
     }
 
-    private static void start(Work work) {
+    private static Thread start(Work work) {
       Thread thread =
           new Thread(
               () -> {
@@ -66,6 +68,7 @@ final class FaultyLinkTest {
               });
       thread.setDaemon(true);
       thread.start();
+      return thread;
     }
 
     private void answer(Socket socket) throws IOException {
@@ -89,6 +92,12 @@ final class FaultyLinkTest {
     @Override
     public void close() throws IOException {
       server.close();
+      // Until it has ended it may accept another connection.
+      try {
+        acceptor.join();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException("interrupted", e);
+      }
       for (Socket socket : sockets) {
         socket.close();
       }
