@@ -70,16 +70,42 @@ final class ReadBarrier {
     return mine;
   }
 
+  /**
+   * As {@link #await()}, without a thread that waits. Completes with an index that this node has
+   * applied, or most likely applies at once.
+   */
+  CompletableFuture<Long> seen() {
+    return ask()
+        // A follower hears with the next entry that this one is committed.
+        .thenCompose(index -> hasApplied(index) ? completed(index) : ask().thenApply(next -> index))
+        .exceptionally(
+            e -> {
+              throw silent(e);
+            });
+  }
+
+  private static CompletableFuture<Long> completed(long index) {
+    return CompletableFuture.completedFuture(index);
+  }
+
+  private boolean hasApplied(long index) {
+    return machine.getLastAppliedTermIndex().getIndex() >= index;
+  }
+
+  private ClusterException silent(Throwable e) {
+    return new ClusterException(
+        "the group did not say within " + timeout + " what is committed; " + group.get(),
+        e instanceof CompletionException ? e.getCause() : e,
+        false);
+  }
+
   /** As {@link #await()}, since {@link #ask}. */
   void await(CompletableFuture<Long> asked) {
     long index;
     try {
       index = asked.join();
     } catch (CompletionException e) {
-      throw new ClusterException(
-          "the group did not say within " + timeout + " what is committed; " + group.get(),
-          e.getCause(),
-          false);
+      throw silent(e);
     }
     if (!awaitApplied(index, timeout)) {
       throw new ClusterException("index " + index + " is not applied", null, false);

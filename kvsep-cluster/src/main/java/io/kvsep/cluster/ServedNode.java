@@ -137,6 +137,13 @@ final class ServedNode implements ClusterNode {
   }
 
   @Override
+  public @Nullable CompletableFuture<LogPosition> barrier() {
+    return shards.size() > 1
+        ? null
+        : shards.get(0).barrier().seen().thenApply(index -> LogPosition.of(index));
+  }
+
+  @Override
   public boolean hasApplied(LogPosition position) {
     for (int i = 0; i < shards.size(); i++) {
       if (shards.get(i).appliedIndex() < position.index(i)) {

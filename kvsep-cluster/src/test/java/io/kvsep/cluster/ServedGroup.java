@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Jedis;
@@ -146,6 +147,15 @@ final class ServedGroup implements AutoCloseable {
 
   Answer get(String node, String path, String... headers) throws Exception {
     return ask(node, "GET", path, null, headers);
+  }
+
+  /** Sends a request and does not wait; completes with the status. */
+  CompletableFuture<Integer> begin(String node, String path) {
+    Server server = Objects.requireNonNull(servers.get(node), node);
+    HttpRequest request = HttpRequest.newBuilder(URI.create(address(server.http) + path)).build();
+    return client
+        .sendAsync(request, BodyHandlers.discarding())
+        .thenApply(answer -> answer.statusCode());
   }
 
   Answer put(String node, String path, String body, String... headers) throws Exception {

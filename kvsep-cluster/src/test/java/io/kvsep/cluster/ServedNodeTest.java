@@ -2,6 +2,7 @@ package io.kvsep.cluster;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -13,9 +14,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -306,6 +310,36 @@ final class ServedNodeTest {
       command(client, "READONLY");
       assertEquals("v", client.get("k"));
       own.get(left, "/health").is(200);
+    }
+  }
+
+  @Test
+  void readsThatWaitForTheGroupTakeNoThread() throws Exception {
+    try (ServedGroup own = new ServedGroup(directory.resolve("waiting"), Duration.ofSeconds(5))) {
+      String left = own.leader();
+      own.put(left, "/v1/keys/k", "v").is(204);
+      own.stop(own.followers());
+      int more = 100;
+      List<CompletableFuture<Integer>> waiting = new ArrayList<>();
+      for (int i = 0; i < more; i++) {
+        waiting.add(own.begin(left, "/v1/keys/k"));
+      }
+      Pattern open = Pattern.compile("\"openRequests\":(\\d+)");
+      String stats;
+      Matcher requests;
+      do {
+        stats = own.get(left, "/v1/stats").is(200).body();
+        requests = open.matcher(stats);
+        assertTrue(requests.find(), stats);
+      } while (Integer.parseInt(requests.group(1)) < more);
+      // It takes one of the server's threads, which are fewer.
+      own.get(left, "/v1/scan?consistency=stale").is(200);
+      for (CompletableFuture<Integer> read : waiting) {
+        assertFalse(read.isDone());
+      }
+      for (CompletableFuture<Integer> read : waiting) {
+        assertEquals(503, read.get());
+      }
     }
   }
 

@@ -2,6 +2,7 @@ package io.kvsep.server.cluster;
 
 import io.kvsep.KvStore;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** A node of a cluster, as its server sees it. Thread safe. */
@@ -69,6 +70,14 @@ public interface ClusterNode extends AutoCloseable {
    * its entries, those of other shards are linearizable.
    */
   Call resume(LogPosition seen);
+
+  /**
+   * Completes with a position behind every write that was acknowledged before the call, so that
+   * stale reads that see it are linearizable. Null if the node has several shards.
+   */
+  default @Nullable CompletableFuture<LogPosition> barrier() {
+    return null;
+  }
 
   /** Whether the store of this node has all entries of a position. */
   boolean hasApplied(LogPosition position);

@@ -13,6 +13,7 @@ import io.netty.util.AttributeKey;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -83,6 +84,23 @@ final class ClusterRequests {
   boolean isAtOnce(ServiceRequestContext context) {
     Wanted wanted = wanted(context);
     return wanted.reads == Reads.STALE && node.hasApplied(wanted.least);
+  }
+
+  /**
+   * Completes when it is known what a linearizable read must see, which then is a stale read of at
+   * least that. Null if the thread of the request has to wait.
+   */
+  @Nullable CompletableFuture<Void> barrier(ServiceRequestContext context) {
+    Wanted wanted = wanted(context);
+    CompletableFuture<LogPosition> barrier =
+        wanted.reads == Reads.LINEARIZABLE ? node.barrier() : null;
+    return barrier == null
+        ? null
+        : barrier.thenAccept(
+            seen -> {
+              LogPosition least = wanted.least.max(seen);
+              context.setAttr(WANTED, new Wanted(Reads.STALE, least, wanted.hasIndex));
+            });
   }
 
   /** Runs a handler on this thread and adds the index to its answer. */

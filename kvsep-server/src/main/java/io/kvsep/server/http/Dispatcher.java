@@ -110,22 +110,23 @@ final class Dispatcher implements HttpService {
     }
     Exchange exchange =
         new Exchange(context, headers, match.route(), match.values(), query, NO_BODY, null);
-    LoopHandler onLoop = operation.onLoop();
-    HttpResponse atOnce =
-        onLoop == null || (cluster != null && !cluster.isAtOnce(context))
-            ? null
-            : onLoop(operation, onLoop, exchange);
-    return atOnce == null ? elsewhere(operation, exchange, request) : atOnce;
+    long begin = System.nanoTime();
+    HttpResponse atOnce = onLoop(operation, exchange, begin);
+    return atOnce == null ? elsewhere(operation, exchange, request, begin) : atOnce;
   }
 
-  private @Nullable HttpResponse onLoop(
-      Operation operation, LoopHandler handler, Exchange exchange) {
+  /** Answers on the event loop, or returns null if that might block. */
+  private @Nullable HttpResponse onLoop(Operation operation, Exchange exchange, long begin) {
+    LoopHandler handler = operation.onLoop();
     long start = System.nanoTime();
-    if (!loopReads.areAllowed(start)) {
+    if (handler == null || !loopReads.areAllowed(start)) {
       return null;
     }
     HttpResponse answer;
     try {
+      if (cluster != null && !cluster.isAtOnce(exchange.context())) {
+        return null;
+      }
       answer = handled(handler::answer, exchange);
     } catch (Throwable e) {
       operation.kind().refuse();
@@ -134,18 +135,58 @@ final class Dispatcher implements HttpService {
     long end = System.nanoTime();
     loopReads.took(start, end);
     if (answer != null) {
-      operation.kind().record(end - start);
+      operation.kind().record(end - begin);
     }
     return answer;
   }
 
-  private HttpResponse elsewhere(Operation operation, Exchange exchange, HttpRequest request) {
+  private HttpResponse elsewhere(
+      Operation operation, Exchange exchange, HttpRequest request, long begin) {
     ServiceRequestContext context = exchange.context();
     AdmissionControl.Visit visit = gate.enter();
     CompletableFuture<HttpResponse> answer = new CompletableFuture<>();
     HttpResponse response = HttpResponse.of(answer);
     CompletableFuture<?> unusedEnd =
         response.whenComplete().whenComplete((nothing, failure) -> visit.partIsDone());
+    CompletableFuture<?> barrier =
+        cluster == null || operation.onLoop() == null ? null : cluster.barrier(context);
+    if (barrier == null) {
+      receive(operation, exchange, request, answer, visit);
+      return response;
+    }
+    // No thread waits for the cluster: many reads share an entry of its log.
+    context.setAttr(BEGUN, true);
+    CompletableFuture<?> unusedBarrier =
+        barrier.whenCompleteAsync(
+            (nothing, failure) -> {
+              HttpResponse atOnce =
+                  failure == null
+                      ? onLoop(operation, exchange, begin)
+                      : refused(operation, context, failure);
+              if (atOnce == null) {
+                receive(operation, exchange, request, answer, visit);
+              } else {
+                visit.partIsDone();
+                answer.complete(atOnce);
+              }
+            },
+            context.eventLoop());
+    return response;
+  }
+
+  private HttpResponse refused(
+      Operation operation, ServiceRequestContext context, Throwable failure) {
+    operation.kind().refuse();
+    return problems.response(context, failure).toHttpResponse();
+  }
+
+  private void receive(
+      Operation operation,
+      Exchange exchange,
+      HttpRequest request,
+      CompletableFuture<HttpResponse> answer,
+      AdmissionControl.Visit visit) {
+    ServiceRequestContext context = exchange.context();
     CompletableFuture<?> unusedBody =
         received(operation, exchange, request, visit)
             .whenComplete(
@@ -160,7 +201,6 @@ final class Dispatcher implements HttpService {
                     work(operation, exchange, body, answer, visit);
                   }
                 });
-    return response;
   }
 
   private void work(
