@@ -42,8 +42,8 @@ final class AllocationTest {
   private static double allocated(Call call, int allowed) {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     double least = Double.MAX_VALUE;
-    // Some objects are there until the compiler sees that nobody needs them, which may take long
-    // where others want the processors, too.
+    // Some objects exist until the compiler sees that they are not needed, which may take long
+    // while other processes want the processors.
     long start = System.nanoTime();
     for (int round = 0; least >= allowed + 1 && (round < 40 || isWithinMinute(start)); round++) {
       long before = threads.getCurrentThreadAllocatedBytes();

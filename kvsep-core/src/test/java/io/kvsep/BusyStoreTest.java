@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Calls that need everybody else's pause get it, however busy the others are. */
+/** Calls that need all other threads to pause get that, however busy the threads are. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS) // what is tried here hangs when it fails
 final class BusyStoreTest {
   private static final int THREADS = 4;
@@ -67,7 +67,7 @@ final class BusyStoreTest {
   private void increment(KvStore store, byte[] key) {
     for (long value = 0; !stop.get(); value++) {
       if (!store.compareAndSet(key, counter(value), counter(value + 1))) {
-        throw new AssertionError("nobody else writes this key");
+        throw new AssertionError("no other thread writes this key");
       }
     }
   }

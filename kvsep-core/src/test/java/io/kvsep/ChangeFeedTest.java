@@ -464,7 +464,7 @@ final class ChangeFeedTest {
     }
   }
 
-  /** Whoever follows them leaves out what has no name, and would not come back to it. */
+  /** A follower leaves out what has no name, and would not come back to it. */
   @Test
   void aKeyspaceHasItsNameAsLongAsDroppingItMayFail() {
     CrashableStorage storage = new CrashableStorage();

@@ -122,7 +122,7 @@ final class CorruptionTest {
     }
   }
 
-  /** Through real mappings, which nobody may touch beyond the end of a file. */
+  /** Through real mappings, which must not be touched beyond the end of a file. */
   @Test
   void aFileThatWasCutIsAnErrorOrRightData() throws IOException {
     for (String part : List.of(".vlog", ".sst", "MANIFEST-", "CURRENT")) {

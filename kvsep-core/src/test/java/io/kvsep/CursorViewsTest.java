@@ -101,7 +101,7 @@ final class CursorViewsTest {
 
   /** One that only looks changes nothing of what the one that walks is given. */
   @Test
-  void aViewIsOfTheEntryWhoeverElseLooks() throws Exception {
+  void aViewIsOfItsEntryBesideOtherReaders() throws Exception {
     try (KvStore store = KvStore.open(directory);
         KvCursor cursor = store.cursor()) {
       AtomicBoolean walking = new AtomicBoolean(true);

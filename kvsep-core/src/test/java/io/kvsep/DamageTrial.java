@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>What is found has to be one of the states that the store was in, none older than what the
  * manifest knows to be durable; whatever is not, ends with an error that the damage excuses. Where
- * the damage is forged nobody can tell what is right: then only errors of other kinds, endless
+ * the damage is forged no check can tell what is right: then only errors of other kinds, endless
  * loops, too much memory, and changes by those that have to leave the files alone are faults. Not
  * thread safe.
  */

@@ -233,7 +233,7 @@ final class DamagedRun {
         });
   }
 
-  /** The lock file is made by whoever locks. */
+  /** The process that locks makes the lock file. */
   private void requireUnchanged() {
     CrashableStorage left = storage.crashKeepingAll();
     try {

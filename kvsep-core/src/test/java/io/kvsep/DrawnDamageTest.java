@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Damage of every kind to stores with a random past, closed, killed, copied and restored: damage as
- * it happens, and files with other contents under right checksums, which nobody makes by accident.
- * A short run draws some stores, see {@link Sample}.
+ * it happens, and files with other contents under right checksums, which no accident makes. A short
+ * run draws some stores, see {@link Sample}.
  */
 final class DrawnDamageTest {
   private static final int STORES = Sample.LONG ? 1_200 : 300;

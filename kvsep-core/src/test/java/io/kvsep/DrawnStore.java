@@ -29,7 +29,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 
 /**
- * A store with a random past, as files that nobody has open: closed, left by a process that died, a
+ * A store with a random past, as files that no process has open: closed, left by a crash, a
  * checkpoint, or restored from a backup; with what it held after each commit, and its files at some
  * times before. Values of all kinds, keyspaces that come and go, deleted ranges, expiries, bulk
  * loads, compaction and reclaim. Immutable once made.
@@ -63,7 +63,7 @@ final class DrawnStore {
   /** The oldest state that may be found: the manifest knows of it. */
   final int durable;
 
-  /** Whether there are entries of which no log tells, where an edit of the manifest is lost. */
+  /** Whether there are entries that are in no log, where an edit of the manifest is lost. */
   final boolean bulkLoaded;
 
   private final Random random;

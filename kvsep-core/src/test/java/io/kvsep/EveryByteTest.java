@@ -41,7 +41,7 @@ final class EveryByteTest {
   private int runs;
   private int refused;
 
-  /** Grows with every opening, for whoever watches. */
+  /** Grows with every opening; a watcher reads it. */
   private volatile int progress;
 
   /** Changes one file: every kind of damage that has an offset. */

@@ -23,8 +23,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A batch longer than a memtable, a part of which is in a table while the log alone has the rest.
- * Then its frame has been synced, and damage in it is not a write that was never complete.
+ * A batch longer than a memtable: one part is in a table, the rest in the log alone. Its frame has
+ * then been synced, so damage in it is not an incomplete write.
  */
 final class HalfFlushedBatchTest {
   /** More than a memtable takes: tables are made when the batch is there. */

@@ -48,7 +48,7 @@ final class IncompatibleFilesTest {
   }
 
   @Test
-  void aFolderWithSomebodyElsesFilesIsForeign() throws IOException {
+  void aFolderWithFilesOfAnotherProgramIsForeign() throws IOException {
     Files.writeString(directory.resolve("holiday.jpg"), "not a store");
     Files.createDirectory(directory.resolve("folder"));
     refused(Reason.FOREIGN, KvOptions.defaults());

@@ -14,9 +14,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/**
- * What becomes of views that somebody keeps beyond the call, and of the files they are views of.
- */
+/** What becomes of views that are kept beyond the call, and of the files they are views of. */
 final class KeptViewsTest {
   private static final int VALUES = 1_600;
   private static final int VALUE_BYTES = 60_000;
@@ -25,7 +23,7 @@ final class KeptViewsTest {
 
   @TempDir Path directory;
 
-  /** Until somebody knows that they are gone, no more files are kept by views of others. */
+  /** Until they are known to be gone, no more files are kept by views of others. */
   @Test
   void viewsAreCopiesWhileManyDeletedFilesAreKeptByOthers() {
     KvOptions options =
@@ -61,7 +59,7 @@ final class KeptViewsTest {
         System.gc();
         direct = view(store, VALUES - 1).isDirect();
       }
-      assertTrue(direct, "a copy when nobody keeps a view any more");
+      assertTrue(direct, "a copy when no view is kept any more");
     }
   }
 
@@ -84,7 +82,7 @@ final class KeptViewsTest {
     }
   }
 
-  /** Kept beyond the call, which nobody should do. */
+  /** Kept beyond the call, which no program should do. */
   private static ByteBuffer view(KvStore store, int i) {
     ByteBuffer view = store.read(key(i), found -> found);
     assertNotNull(view);

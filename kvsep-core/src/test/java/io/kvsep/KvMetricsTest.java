@@ -152,7 +152,7 @@ final class KvMetricsTest {
     }
   }
 
-  /** Nobody waits for a scrape, and a clock of tests may stand still. */
+  /** No thread waits for a scrape, and the clock of a test may stand still. */
   @Test
   void whatWasJustWrittenIsShown() {
     try (KvStore store = KvStore.open(directory)) {

@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a store is opened with when nobody says anything. */
+/** The default options of a store. */
 final class KvOptionsTest {
   @Test
   void theDefaultsAreThoseThatAreDocumented() {

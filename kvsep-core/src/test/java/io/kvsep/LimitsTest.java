@@ -109,7 +109,7 @@ final class LimitsTest {
 
   @Test
   void aValueOverOneGibibyteIsRefusedByItsLength() {
-    // Native memory that nobody touches is promised, not taken.
+    // Native memory that is not touched is reserved, not used.
     BytesStore<?, ?> huge = BytesStore.lazyNativeBytesStoreWithFixedCapacity((1L << 30) + 1);
     try {
       Bytes<?> value = huge.bytesForRead();

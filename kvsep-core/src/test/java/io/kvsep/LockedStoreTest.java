@@ -18,7 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One open store per directory, whoever asks and by whatever path; nothing is touched. */
+/** One open store per directory, for every process and by every path; nothing is touched. */
 final class LockedStoreTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
   private static final byte[] VALUE = "value".getBytes(UTF_8);
@@ -61,7 +61,7 @@ final class LockedStoreTest {
   }
 
   @Test
-  void readersShareAStoreThatNobodyWrites() {
+  void readersShareAStoreWithoutAWriter() {
     Path directory = parent.resolve("store");
     try (KvStore store = KvStore.open(directory)) {
       store.put(KEY, VALUE);
@@ -77,7 +77,7 @@ final class LockedStoreTest {
 
   /** On POSIX the first of these closes takes this process's lock away. */
   @Test
-  void readingTheLockFileLetsNobodyIn() throws Exception {
+  void readingTheLockFileLetsNoProcessIn() throws Exception {
     Path directory = parent.resolve("store");
     Path copy = parent.resolve("copy");
     try (KvStore store = KvStore.open(directory)) {
@@ -91,7 +91,7 @@ final class LockedStoreTest {
       }
       assertEquals("refused", opened(directory, /* readOnly= */ false));
       assertEquals("refused", opened(directory, /* readOnly= */ true));
-      // It has the name of this process as well, but nobody has it open.
+      // It names this process, too, but no store has it open.
       assertEquals("opened", opened(copy, /* readOnly= */ false));
     }
     assertEquals("opened", opened(directory, /* readOnly= */ false));

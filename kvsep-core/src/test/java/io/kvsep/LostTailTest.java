@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Damage of which only the manifest, or the files beside it, can tell. */
+/** Damage that only the manifest, or the files beside it, can show. */
 final class LostTailTest {
   private static final int HEADER_BYTES = 40;
   private static final int KEYS = 40;
@@ -179,7 +179,7 @@ final class LostTailTest {
 
   /** As when the last edits and the mark behind them are zeros, and their files had gone. */
   @Test
-  void aLogThatGoesOnInASegmentThatNobodyKnowsIsDamaged() throws IOException {
+  void aLogThatGoesOnInAnUnknownSegmentIsDamaged() throws IOException {
     Map<String, byte[]> files = withOlderManifest(this::putMany);
     String first = StoreFiles.segment(1);
     files.keySet().removeIf(name -> name.endsWith(".vlog") && !name.equals(first));

@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * A random history of calls, each of which draws what it needs from a seed of its own: so any part
- * of a history is one, too, in which the calls that are left do the same.
+ * A random history of calls. Each call draws what it needs from a seed of its own, so any part of a
+ * history is one, too, in which the remaining calls do the same.
  */
 final class MetamorphicHistory {
   /** What is called. */

@@ -18,7 +18,10 @@ record ModelSpace(int number, Keyspace handle, KeyspaceView view) {
     return handle.name();
   }
 
-  /** Every use of a dropped keyspace but through a snapshot is refused, whoever has its name. */
+  /**
+   * Every use of a dropped keyspace, except through a snapshot, is refused, even if its name is
+   * taken again.
+   */
   void checkDropped(KvStore store, ModelDraw draw) {
     byte[] key = draw.key();
     byte[] none = ModelDraw.NO_BYTES;

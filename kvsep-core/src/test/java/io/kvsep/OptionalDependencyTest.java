@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Micrometer is there for those who want it, and missed by nobody else. */
+/** Micrometer is there for programs that want it; others do not miss it. */
 final class OptionalDependencyTest {
   @TempDir Path directory;
 

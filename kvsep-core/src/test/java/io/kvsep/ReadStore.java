@@ -17,8 +17,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that can be read of a store of which some files may be damaged, in every way of reading, all
- * of which have to agree. By {@code keyspace/key}.
+ * All that can be read of a store with files that may be damaged, in every way of reading. All ways
+ * have to agree. By {@code keyspace/key}.
  */
 final class ReadStore {
   /** More entries than any of these stores has: a scan that goes on is one without an end. */

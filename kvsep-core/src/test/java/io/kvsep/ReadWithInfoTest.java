@@ -192,7 +192,7 @@ final class ReadWithInfoTest {
     }
   }
 
-  /** One write after the other, and nobody else writes: versions are as far apart as numbers. */
+  /** One write after the other by one thread: versions are as far apart as numbers. */
   private static byte[] value(int number) {
     byte[] value = new byte[4 + number % 1_500];
     Arrays.fill(value, (byte) number);

@@ -293,7 +293,7 @@ final class RepairHistory {
   /**
    * What is wrong with an outcome: each key has to be right, or listed as lost or uncertain; a key
    * that is missing may also have been in a part of a table that is lost, and any key may have been
-   * written by a part of the log of which no key is known.
+   * written by a part of the log with unknown keys.
    */
   List<String> faults(Outcome outcome) {
     List<String> faults = new ArrayList<>();

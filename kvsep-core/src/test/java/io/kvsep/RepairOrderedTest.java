@@ -23,7 +23,7 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 
-/** Repair of stores of which flushes have put the values in order, so that the log is gone. */
+/** Repair of stores in which flushes have put the values in order, so that the log is gone. */
 final class RepairOrderedTest {
   private static final int KEYS = 300;
 

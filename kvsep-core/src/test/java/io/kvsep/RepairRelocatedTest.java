@@ -181,9 +181,7 @@ final class RepairRelocatedTest {
     }
   }
 
-  /**
-   * A store with values in the log, and newer ones in a relocated file of which all tables know.
-   */
+  /** A store with values in the log, and newer ones in a relocated file that all tables know. */
   private List<String> fillAndMoveNewer() {
     for (int i = 0; i < KEYS; i += 50) {
       WriteBatch batch = new WriteBatch();

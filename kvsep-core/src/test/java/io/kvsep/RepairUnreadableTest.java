@@ -33,7 +33,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Repair of files of which the device does not give some pages: these count as damaged. */
+/** Repair of files with pages that the device cannot read: these count as damaged. */
 final class RepairUnreadableTest {
   private static final int SEEDS = 40;
 
@@ -128,7 +128,7 @@ final class RepairUnreadableTest {
         });
   }
 
-  /** A page behind the end is nobody's. */
+  /** A page behind the end belongs to no table. */
   private static boolean isReadable(BadPages device, String name, Map<String, byte[]> files) {
     int length = files.getOrDefault(name, new byte[0]).length;
     return device.of(name).stream().allMatch(page -> page * PAGE_BYTES >= length);

@@ -30,9 +30,9 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Small histories of concurrent transactions, each drawn from a seed, which repeats what they do
- * and not how they meet. Each commits values that nobody else writes. Afterwards all orders are
- * tried for one in which every transaction, run alone, would have read what it has read, that keeps
- * those apart which were not concurrent, and that ends in what the store holds.
+ * and not how they meet. Each commits values of its own. Afterwards all orders are tried for one in
+ * which every transaction, run alone, would have read what it has read, that keeps those apart
+ * which were not concurrent, and that ends in what the store holds.
  */
 @Tag("compiled")
 final class SerializabilityTest {
@@ -181,7 +181,7 @@ final class SerializabilityTest {
     return search(history, new boolean[history.size()], 0, new TreeMap<>(), end);
   }
 
-  /** Tries everyone next whom nobody that is left must precede. */
+  /** Tries as the next one each transaction that no remaining one must precede. */
   private static boolean search(
       List<Committed> history,
       boolean[] used,

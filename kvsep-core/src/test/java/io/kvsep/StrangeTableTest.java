@@ -20,8 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A store whose files were copied, and both of which went on by themselves: they have the same id,
- * and their tables have the same numbers. One in the place of the other is as sound as it was.
+ * A store whose files were copied, after which both went on separately: they have the same id, and
+ * their tables have the same numbers. One in the place of the other is as sound as it was.
  */
 final class StrangeTableTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
-/** The thread of a stress run that makes and drops keyspaces; nobody else does. */
+/** The only thread of a stress run that creates and drops keyspaces. */
 final class StressKeyspaces {
   private final StressModel model;
   private final Random random;
@@ -66,7 +66,7 @@ final class StressKeyspaces {
     model.count("keyspaces dropped");
   }
 
-  /** Whoever uses a keyspace that was dropped hears of that, or that the store is closed by now. */
+  /** A thread that uses a dropped keyspace gets that error, or that the store is closed. */
   private static void assertRefused(Runnable use) {
     try {
       use.run();
@@ -76,7 +76,7 @@ final class StressKeyspaces {
     throw new AssertionError("a dropped keyspace can be used");
   }
 
-  /** Asks for every keyspace anew, in a store that was just opened and that nobody uses yet. */
+  /** Looks up all keyspaces of a store that was just opened and has no other users yet. */
   void settle(KvStore store) {
     List<String> found = store.keyspaces();
     model.lastDropped = null;

@@ -121,7 +121,9 @@ final class StressModel {
     return found;
   }
 
-  /** In a store that was just opened nobody counts, and what stands there is what happened. */
+  /**
+   * In a store that was just opened no operation is under way, and its content is what happened.
+   */
   void settleCounters(KvStore store) {
     for (int counter = 0; counter < COUNTERS; counter++) {
       long found = checkCounter(store, counter);

@@ -62,7 +62,7 @@ final class StressOpening {
     }
   }
 
-  /** Waits until somebody wrote so many times more, or nobody does any more. */
+  /** Waits for so many more writes, or until no thread writes any more. */
   synchronized void awaitWrites(int more) {
     long count = writes.get() + more;
     try {

@@ -251,7 +251,7 @@ final class StressReader {
         reader = space.reader(snapshot);
       } catch (IllegalStateException e) {
         if (!droppingAfter.get(i)) {
-          throw new AssertionError("refused, but nobody has dropped it before", e);
+          throw new AssertionError("refused, but no thread has dropped it before", e);
         }
         continue;
       }

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * from the last one that was acknowledged before a read began up to the last one that was begun
  * before it ended. Absent a key may be if one of these is a delete; version 0 is one.
  *
- * <p>Thread safe: a key's versions are told by its writer alone, what a reader has seen by itself.
+ * <p>Thread safe: a key's versions are told by its writer alone, what a reader has seen by the
+ * reader.
  */
 final class StressSpace {
   static final int BAND = 40;
@@ -137,7 +138,7 @@ final class StressSpace {
     return version;
   }
 
-  /** The version is written, and nobody may see an older one from here on. */
+  /** The version is written, and no reader may see an older one from here on. */
   void acknowledge(int index, long version) {
     acknowledged.set(index, version);
   }
@@ -151,8 +152,8 @@ final class StressSpace {
   }
 
   /**
-   * Calls something that uses the keyspace; whether it was dropped instead. Refused it may be only
-   * from the moment on that somebody drops it, and done only until that has ended.
+   * Calls something that uses the keyspace; whether it was dropped instead. It may be refused only
+   * once a thread has begun to drop it, and carried out only until that has ended.
    */
   boolean isDropped(Runnable use) {
     boolean droppedBefore = dropped;
@@ -160,7 +161,7 @@ final class StressSpace {
       use.run();
     } catch (IllegalStateException e) {
       if (!dropping) {
-        throw new AssertionError("refused, but nobody drops keyspace " + name, e);
+        throw new AssertionError("refused, but no thread drops keyspace " + name, e);
       }
       return true;
     }

@@ -31,13 +31,13 @@ final class StressTest {
   @TempDir Path directory;
 
   @Test
-  void everybodyAtOnceFindsWhatMustBeThere() {
-    seeds("everybodyAtOnceFindsWhatMustBeThere", seed -> inMemory(seed, 4, 800));
+  void concurrentReadersFindWhatMustBeThere() {
+    seeds("concurrentReadersFindWhatMustBeThere", seed -> inMemory(seed, 4, 800));
   }
 
   @Test
-  void everybodyAtOnceFindsWhatMustBeThereOnFiles() {
-    seeds("everybodyAtOnceFindsWhatMustBeThereOnFiles", seed -> onFiles(seed, 2, 25));
+  void concurrentReadersFindWhatMustBeThereOnFiles() {
+    seeds("concurrentReadersFindWhatMustBeThereOnFiles", seed -> onFiles(seed, 2, 25));
   }
 
   private static void inMemory(long seed, int times, int writes) {

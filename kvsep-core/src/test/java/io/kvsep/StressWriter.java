@@ -97,7 +97,7 @@ final class StressWriter {
 
   /**
    * Writes or deletes the first and last key of the band in all spaces that stay, and more besides,
-   * perhaps in a keyspace that somebody drops meanwhile.
+   * perhaps in a keyspace that another thread drops meanwhile.
    */
   private void batch(KvStore store) {
     batch.clear();
@@ -162,7 +162,7 @@ final class StressWriter {
     return false;
   }
 
-  /** Nobody else writes these keys: what was acknowledged before must still be there. */
+  /** No other thread writes these keys: what was acknowledged before must still be there. */
   private void checkNothingHappened(KvStore store) {
     for (StressSpace space : model.lasting) {
       byte[] found = space.reader(store).get(StressSpace.key(first));

@@ -132,7 +132,7 @@ final class SweptStore {
     for (int i = 20; i < 32; i++) {
       put(store, "alpha", i, 300 + i);
     }
-    // Of these two tables the older one is pushed down by nobody.
+    // No job moves the older of these two tables down.
     store.flush();
     for (int i = 4; i < 26; i += 5) {
       put(store, DEFAULT, i, 400 + i);

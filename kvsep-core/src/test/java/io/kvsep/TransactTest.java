@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Retries of {@link KvStore#transact}; nobody really waits. */
+/** Retries of {@link KvStore#transact}, without real waits. */
 final class TransactTest {
   private static final byte[] KEY = "key".getBytes(UTF_8);
   private static final byte[] OTHER = "other".getBytes(UTF_8);
@@ -118,7 +118,7 @@ final class TransactTest {
   }
 
   @Test
-  void aConflictOfSomebodyElseInsideTheWorkIsNotTriedAgain() {
+  void aConflictOfAnotherStoreInsideTheWorkIsNotTriedAgain() {
     AtomicInteger tries = new AtomicInteger();
     assertThrows(
         ConflictException.class,

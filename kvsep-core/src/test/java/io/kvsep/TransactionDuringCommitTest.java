@@ -16,8 +16,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Transactions that begin while entries of a commit are in the memtables and nobody sees them yet:
- * a large batch waits for a flush in between.
+ * Transactions that begin while entries of a commit are in the memtables but not visible yet: a
+ * large batch waits for a flush in between.
  */
 final class TransactionDuringCommitTest {
   private static final byte[] OTHER = "other".getBytes(UTF_8);
@@ -80,7 +80,7 @@ final class TransactionDuringCommitTest {
   @Test
   void whatWasFlushedBeforeItWasPublishedIsAConflictLater() {
     beginsBehindFlush = true;
-    // Two memtables, of which the second one stays.
+    // Two memtables; the second one stays.
     checkConflicts(100);
   }
 

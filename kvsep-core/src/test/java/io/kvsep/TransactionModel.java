@@ -86,7 +86,7 @@ final class TransactionModel {
     scanned.add(space);
   }
 
-  /** Somebody else has committed this. */
+  /** Another transaction has committed this. */
   void committed(List<Change> changes) {
     changes.stream().filter(change -> !change.isEmptyRange()).forEach(others::add);
   }

@@ -239,7 +239,7 @@ final class TransactionModelRun extends ModelHistory<StoreModelCursor> {
         }
       } catch (ConflictException e) {
         conflicts++;
-        assertTrue(in.model.mayConflict(), "a conflict with nobody");
+        assertTrue(in.model.mayConflict(), "a conflict without another write");
       }
     }
     assertThrows(StoreClosedException.class, () -> in.transaction.get(draw.key()));

@@ -62,7 +62,7 @@ final class TransactionTest {
   }
 
   @Test
-  void nobodyElseSeesItsWritesBeforeTheCommitAndEverybodyAllOfThemAfterwards() {
+  void otherReadersSeeItsWritesOnlyAfterTheCommitAndThenAllOfThem() {
     Keyspace users = store.keyspace("users");
     store.put(B, OTHER);
     Transaction transaction = store.begin();

@@ -21,8 +21,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Bytes of users may lie in a mapped file of their own, a page of which cannot be read: then what
- * somebody gave before must not be written, or looked up, in their place. In a process of its own.
+ * Bytes of users may lie in a mapped file of their own, with a page that cannot be read: then bytes
+ * that an earlier caller gave must not be written, or looked up, in their place. In a process of
+ * its own.
  */
 final class UnreadableBytesTest {
   @TempDir Path directory;

@@ -243,7 +243,7 @@ final class UnreadableInputTest {
     private static final byte[] LONG = {5};
     private static final byte[] LAST = {9};
 
-    /** Makes an entry a block by itself, of which only the beginning is in the first page. */
+    /** Makes an entry a block of its own, with only its beginning in the first page. */
     private static final int VALUE_BYTES = 9_000;
 
     /** Cuts a table when it is a compaction that makes another. */

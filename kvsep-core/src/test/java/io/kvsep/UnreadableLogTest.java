@@ -226,7 +226,7 @@ final class UnreadableLogTest {
         view.get(at % VALUE_BYTES);
         write.run();
       } catch (InternalError e) {
-        // Whoever reads a view is told of it himself, now or later.
+        // The reader of a view gets the error, now or later.
       } catch (StorageException e) {
         if (!(e.getCause() instanceof InternalError) && wrong.size() < 10) {
           wrong.add(what + " has cause " + e.getCause());

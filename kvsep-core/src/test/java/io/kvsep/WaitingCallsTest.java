@@ -311,7 +311,7 @@ final class WaitingCallsTest {
     }
   }
 
-  /** Whoever opens a table holds others back by a lock. */
+  /** A thread that opens a table keeps others waiting for a lock. */
   private static void awaitWaitingOrBlocked(Thread thread) {
     while (thread.getState() != Thread.State.BLOCKED) {
       if (thread.getState() == Thread.State.WAITING) {

@@ -174,7 +174,7 @@ final class KillModel {
       for (int writer = 0; writer < workload.writers; writer++) {
         checkKeys(cursor, writer, entries[writer], null);
       }
-      require(!cursor.next(), "a key that nobody put");
+      require(!cursor.next(), "a key that no writer put");
     }
   }
 
@@ -209,7 +209,7 @@ final class KillModel {
   private void checkKeys(KvStore store, Keyspace space, int writer, long[] expected) {
     try (KvCursor cursor = store.in(space).cursor()) {
       checkKeys(cursor, writer, expected, space.name());
-      require(!cursor.next(), "a key that nobody put into %s", space);
+      require(!cursor.next(), "a key that no writer put into %s", space);
     }
   }
 

@@ -1,6 +1,6 @@
 package io.kvsep.bench;
 
-/** A process that nobody needs to kill. */
+/** A process that ends without a kill. */
 final class FailingChild {
   private FailingChild() {}
 

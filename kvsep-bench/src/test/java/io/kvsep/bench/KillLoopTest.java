@@ -32,7 +32,7 @@ final class KillLoopTest {
 
   @TempDir Path directory;
 
-  /** Nobody comes here, so what happens first is what the child does by itself. */
+  /** No kill comes here, so what happens first is what the child does alone. */
   private static final StopPoint NEVER = new StopPoint(false, Step.SYNC, Target.OTHER, 1);
 
   private KillLoop loop(Class<?> child) {
@@ -151,7 +151,7 @@ final class KillLoopTest {
     store(loop, store -> store.put(first, value));
     loop.check();
     byte[] additional = KillWorkload.key(WRITERS, 0);
-    assertNoticed(loop, "nobody put", store -> store.put(additional, value));
+    assertNoticed(loop, "no writer put", store -> store.put(additional, value));
     store(loop, store -> store.delete(additional));
     assertNoticed(loop, "were dropped", store -> store.keyspace("space-0-99"));
     store(loop, store -> store.dropKeyspace(store.keyspace("space-0-99")));

@@ -27,9 +27,9 @@ import org.junit.jupiter.api.Test;
  * Holds the package graph of the core to the table below, edge by edge.
  *
  * <p>Equality rather than a layer rule: siblings of one layer must not see each other, and a new
- * edge that breaks no rule is still a decision somebody should see in a review. Names are relative
- * to {@code io.kvsep}; the root package, which a pattern such as {@code io.kvsep.(**)} silently
- * skips, takes part under the name {@code root}.
+ * edge that breaks no rule is still a decision that a review should see. Names are relative to
+ * {@code io.kvsep}; the root package, which a pattern such as {@code io.kvsep.(**)} silently skips,
+ * takes part under the name {@code root}.
  */
 final class PackageGraphTest {
   private static final String BASE = "io.kvsep";

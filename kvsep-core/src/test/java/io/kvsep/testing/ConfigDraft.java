@@ -14,7 +14,7 @@ import io.kvsep.internal.memory.ColdReadPolicy;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** An engine's config of which a test changes some parts. */
+/** An engine's config with some parts changed by a test. */
 public final class ConfigDraft {
   private Storage storage;
   private OpenMode mode;

@@ -10,9 +10,9 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * Counts by kind of file how often somebody asked for a file's content, by a read or a mapping, and
- * the bytes that were written. What is read through a mapping that was made before is not seen.
- * Thread safe.
+ * Counts by kind of file how often a file's content was asked for, by a read or a mapping, and the
+ * bytes that were written. What is read through a mapping that was made before is not seen. Thread
+ * safe.
  */
 public final class CountingStorage extends ForwardingStorage {
   private final Map<StoreFiles.Kind, Integer> accesses = new EnumMap<>(StoreFiles.Kind.class);

@@ -320,7 +320,7 @@ public final class CrashableStorage extends CrashableFolder {
     }
   }
 
-  // The storage itself, by paths: names in front of which their folder stands.
+  // The storage itself, by paths: names prefixed with their folder.
 
   StorageFile createAt(String path) throws IOException {
     synchronized (mutex) {

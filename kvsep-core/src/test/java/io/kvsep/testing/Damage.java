@@ -11,8 +11,8 @@ import java.util.TreeMap;
  * @param what in words, with file and offset
  * @param files all that are there afterwards, by name
  * @param touched names of those that are not as they were
- * @param forged whether the checksums hold all the same: then nobody can tell what is right, but
- *     everybody has to bear it
+ * @param forged whether the checksums hold all the same: then no check can tell what is right, but
+ *     all have to bear it
  */
 public record Damage(String what, Map<String, byte[]> files, Set<String> touched, boolean forged) {
   /** Whether a file is another one now. */

@@ -35,7 +35,7 @@ public final class Engines {
 
   private static final long SEGMENT_BYTES = 20 << 10;
 
-  /** A few kilobytes a memtable, tables of a few blocks, a few of which stay. */
+  /** A few kilobytes a memtable, tables of a few blocks; a few blocks stay cached. */
   public static final Shape TINY = tiny(MEMTABLE_BYTES, /* packsBlocks= */ true);
 
   /** As {@link #TINY}, with blocks that can be tampered with. */
@@ -53,14 +53,12 @@ public final class Engines {
     return tiny(MEMTABLE_BYTES, 1 << 30, /* packsBlocks= */ true);
   }
 
-  /**
-   * As {@link #TINY}, with memtables of 32 KiB of log and more, of which 8 KiB are worth a file.
-   */
+  /** As {@link #TINY}, with memtables of 32 KiB of log and more; 8 KiB are worth a file. */
   public static Shape withOrderedFlushes() {
     return tiny(64 << 10, 256 << 10, /* packsBlocks= */ true);
   }
 
-  /** For tests in which neither the clock nor chance matters, and nothing is synced by itself. */
+  /** For tests in which neither the clock nor chance matters, and nothing is synced unasked. */
   public static EngineConfig config(Storage storage, Scheduler scheduler) {
     return config(storage, CommitSync.ON_DEMAND, new ManualClock(1_000), new Random(1), scheduler);
   }

@@ -14,12 +14,12 @@ import java.util.Set;
  *
  * @param damaged names of the files
  * @param anyFile whether other files may be named as well
- * @param forged whether the checksums hold all the same. Then a pointer may be none, which whoever
- *     reads it notices where nobody knows any more which table it was in; and sums may be wrong,
- *     which shows when an edit does not fit, perhaps long after the table was compacted
+ * @param forged whether the checksums hold all the same. Then a pointer may be none, which a reader
+ *     notices where it is no longer known which table it was in; and sums may be wrong, which shows
+ *     when an edit does not fit, perhaps long after the table was compacted
  */
 public record Excuse(Set<String> damaged, boolean anyFile, boolean forged) {
-  /** Who notices what nobody can tell the file of. */
+  /** Who notices damage that cannot be attributed to a file. */
   private static final Set<String> FORGED =
       Set.of("io.kvsep.internal.memory.Varint", "io.kvsep.internal.version.SegmentLiveness");
 

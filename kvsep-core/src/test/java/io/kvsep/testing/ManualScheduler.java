@@ -7,7 +7,7 @@ import java.util.Random;
 
 /**
  * Runs background work on the test's own thread: when the test says so, in an order drawn from a
- * seed, or when the engine has to wait for it. Nothing ever runs by itself. Not thread safe.
+ * seed, or when the engine has to wait for it. Nothing runs otherwise. Not thread safe.
  */
 public final class ManualScheduler implements Scheduler {
   private final Random random;

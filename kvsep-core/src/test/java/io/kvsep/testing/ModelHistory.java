@@ -194,7 +194,7 @@ public abstract class ModelHistory<C extends ModelCursor> {
     return match;
   }
 
-  /** A cursor that moves about while somebody writes. */
+  /** A cursor that moves about while another thread writes. */
   protected final void scan() {
     try (C cursor = openCursor()) {
       int moves = random.nextBoolean() ? cursor.length() : random.nextInt(30);

@@ -13,9 +13,9 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 
 /**
- * The cases of a sweep, of which a run tries some. They are drawn so that each value of each trait
- * is met at least once. With {@code -Dkvsep.exhaustive=true} a run tries all. A drawn case is the
- * same as in the exhaustive run, so when that is green, every draw is.
+ * The cases of a sweep; a run tries some. They are drawn so that each value of each trait is met at
+ * least once. With {@code -Dkvsep.exhaustive=true} a run tries all. A drawn case is the same as in
+ * the exhaustive run, so when that is green, every draw is.
  *
  * <p>Each run prints its seed, and {@code -Dkvsep.seed=N} repeats it; so does a failure. Immutable.
  */

@@ -25,7 +25,7 @@ final class CompareCommandTest {
   @Test
   void enginesTakeTurnsAndEveryFigureIsKept() throws IOException {
     Path run = directory.resolve("run");
-    Path old = Files.writeString(Files.createDirectories(run).resolve("old"), "of somebody");
+    Path old = Files.writeString(Files.createDirectories(run).resolve("old"), "of another program");
     Path csv = directory.resolve("a.csv");
     Path charts = directory.resolve("charts");
     ByteArrayOutputStream printed = new ByteArrayOutputStream();

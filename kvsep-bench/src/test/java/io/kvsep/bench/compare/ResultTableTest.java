@@ -74,7 +74,7 @@ final class ResultTableTest {
   }
 
   @Test
-  void figuresThatNobodyHasAreLeftOut() {
+  void figuresThatNoEngineHasAreLeftOut() {
     String text = new ResultTable(ROWS, List.of("kvsep"), SyncMode.NONE).text();
     assertFalse(text.contains("iterate"));
     assertFalse(text.contains("FAILED"));

@@ -277,7 +277,7 @@ final class ClusterFaultTest {
     assertNotNull(LinearizabilityChecker.check(history.calls()));
   }
 
-  /** Writers of keys of their own, of which each is looked for after every kill. */
+  /** Writers of keys of their own; each key is looked for after every kill. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 3})
   void killedNodesLoseNothingAcknowledged(int killed) throws Exception {

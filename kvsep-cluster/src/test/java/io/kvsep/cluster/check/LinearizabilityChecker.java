@@ -68,7 +68,7 @@ final class LinearizabilityChecker {
    * Why a history has no order.
    *
    * @param order the longest that was found
-   * @param next those calls of which one would have to be next, and none can be
+   * @param next calls that may come next by their time; none of them fits
    */
   record Violation(String key, List<Call> order, List<Call> next) {
     /** The end of the order; all of it is long. */

@@ -20,8 +20,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Nodes in processes of their own, numbered from 0, each of which reaches each other one through a
- * link of its own. Not thread safe, except for {@link #ask}.
+ * Nodes in processes of their own, numbered from 0. Each reaches each other one through a link of
+ * its own. Not thread safe, except for {@link #ask}.
  */
 final class TestCluster implements Clients.Nodes, AutoCloseable {
   private static final long START_SECONDS_MAX = 120;

@@ -102,7 +102,7 @@ final class DeadFiles {
     warned =
         warned
             || Warnings.tell(
-                "files that nobody needs stay for now, as they cannot be dropped: ", cause);
+                "obsolete files stay for now, because they cannot be dropped: ", cause);
   }
 
   private void dropCoveredTables() {

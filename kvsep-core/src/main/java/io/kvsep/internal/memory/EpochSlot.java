@@ -6,7 +6,7 @@ import java.lang.invoke.VarHandle;
 /** The place of one thread in the {@link Epochs}, with its scratch space. */
 public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   static final long IDLE = 0;
-  private static final long NOBODY = 0;
+  private static final long NO_OWNER = 0;
   private static final int OWNER_BITS = 24;
   private static final long OWNER_MASK = (1L << OWNER_BITS) - 1;
 
@@ -58,7 +58,7 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   /** No effect unless the calling thread is inside. */
   void leave(long threadId) {
     if (isOwnedBy(threadId)) {
-      ownerId = NOBODY;
+      ownerId = NO_OWNER;
       STATE.setRelease(this, IDLE);
     }
   }
@@ -83,7 +83,7 @@ public final class EpochSlot<C extends SlotContext> extends EpochSlotPadding {
   /** Whether this thread is inside or entering; other threads never write its id. */
   boolean isOwnedBy(long threadId) {
     long owner = ownerId;
-    if (owner != NOBODY) {
+    if (owner != NO_OWNER) {
       return owner == threadId;
     }
     long seen = state;

@@ -247,7 +247,7 @@ public final class Epochs<C extends SlotContext> {
   }
 
   /** Whether a reader that does not rest is inside; checks every slot. */
-  public boolean isAnybodyInside() {
+  public boolean isReaderInside() {
     return oldestReader() != Long.MAX_VALUE;
   }
 

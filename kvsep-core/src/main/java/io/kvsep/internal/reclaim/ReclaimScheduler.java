@@ -106,7 +106,7 @@ public final class ReclaimScheduler {
             pace,
             config.ticker(),
             () -> ordering.isQuiet() && !isWaitedFor(),
-            context.epochs()::isAnybodyInside);
+            context.epochs()::isReaderInside);
   }
 
   /** Schedules a job if due. A refused execution counts as a failed job. */

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * The tables of a damaged store: their valid entries, and the keys that may be lost with the rest.
  */
 final class TableSource implements AutoCloseable {
-  private static final TableCheck.EntrySink NOBODY =
+  private static final TableCheck.EntrySink DISCARD =
       (blockOffset, key, keyLength, tag, payload, payloadOffset, payloadLength) -> {};
 
   private final Storage storage;
@@ -75,7 +75,7 @@ final class TableSource implements AutoCloseable {
       return;
     }
     tables.add(table);
-    table.run(NOBODY, () -> {});
+    table.run(DISCARD, () -> {});
     bytes += table.fileBytes();
     if (known != null && !table.isDescribedBy(known)) {
       // A table of a copy of this store that was written independently.
@@ -85,7 +85,7 @@ final class TableSource implements AutoCloseable {
       return;
     }
     TableMeta meta = known == null ? table.properties() : known;
-    table.search(NOBODY, () -> {});
+    table.search(DISCARD, () -> {});
     largestSequence =
         Math.max(largestSequence, meta == null ? table.largestSequence() : meta.largestSequence());
     if (meta == null) {

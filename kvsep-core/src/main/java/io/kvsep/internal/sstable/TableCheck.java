@@ -253,7 +253,7 @@ public final class TableCheck implements AutoCloseable {
   public InternalIterator iterator(MemoryLedger ledger) {
     BlockPlaces blocks = places;
     if (blocks == null) {
-      throw new IllegalStateException("nobody knows where the blocks of " + name + " are");
+      throw new IllegalStateException("the places of the blocks of " + name + " are unknown");
     }
     return new SoundEntries(bytes, blocks, ledger);
   }

@@ -198,7 +198,7 @@ final class BackgroundDamageTest {
   }
 
   @Test
-  void compactionPassesADamagedTableThoughNobodyCanBeTold() throws Exception {
+  void compactionPassesADamagedTableThoughTheWarningFails() throws Exception {
     String damaged = fillLastLevel(400);
     flip(damaged, 60);
     engine = open();

@@ -22,7 +22,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** A store that is compacted as a whole while somebody writes to it. */
+/** A store that is compacted as a whole while another thread writes to it. */
 final class FullCompactionTest {
   private static final int ENTRIES = 10_000;
 
@@ -87,7 +87,7 @@ final class FullCompactionTest {
       }
     }
 
-    /** Whether a few more tables in level 0 hold nobody up. */
+    /** Whether a few more tables in level 0 hold no writer up. */
     boolean hasRoom() {
       return Engines.levelTables(engine.stats())[0] < Engines.TINY.levelZero().slowdownTables();
     }
@@ -238,7 +238,7 @@ final class FullCompactionTest {
       for (int i = 0; i < 3; i++) {
         store.compact(
             () -> {
-              // Nobody would end the wait for a job that this has interrupted.
+              // Nothing would end the wait for a job that this has interrupted.
               for (int j = random.nextInt(40); j >= 0 && store.hasRoom(); j--) {
                 write(store, random, RUNS);
               }

@@ -19,7 +19,7 @@ import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Garbage in the log is found by compactions that nobody asked for. */
+/** Garbage in the log is found by compactions that no call asked for. */
 final class HiddenSpaceTest {
   private static final int KEYS = 1_000;
   private static final int VALUE_BYTES = 500;

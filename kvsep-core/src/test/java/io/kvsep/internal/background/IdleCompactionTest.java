@@ -19,7 +19,7 @@ import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A store that nobody writes to any more comes to have its tables in one level, or nearly. */
+/** A store without writers comes to have its tables in one level, or nearly. */
 final class IdleCompactionTest {
   /** More than any store takes to count as quiet. */
   private static final int TICKS = 50;

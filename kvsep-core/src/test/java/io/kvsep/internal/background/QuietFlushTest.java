@@ -16,7 +16,7 @@ import io.kvsep.testing.ManualScheduler;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-/** What is in memory goes to a table by itself when nothing is written for a while. */
+/** What is in memory goes to a table unasked when nothing is written for a while. */
 final class QuietFlushTest {
   /** More than any store takes to count as quiet. */
   private static final int TICKS = 50;
@@ -34,7 +34,7 @@ final class QuietFlushTest {
               new CrashableStorage(), CommitSync.ON_DEMAND, clock, new Random(1), scheduler));
 
   @Test
-  void aFlushThatMetSomebodyAtWorkComesWithTheNextTick() {
+  void aFlushThatMetAWriteComesWithTheNextTick() {
     engine.writes().put(0, EXPIRING, new byte[10], 1_000_000);
     engine.writes().put(0, "long".getBytes(UTF_8), incompressible(VALUE_BYTES), 0);
     scheduler.runAll();

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What deleted ranges give back, when, and that nobody is in the way of it. */
+/** What deleted ranges give back, when, and that no reader is in the way of it. */
 final class RangeDeleteSpaceTest {
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
   private static final byte[] FIRST = {};
@@ -99,7 +99,7 @@ final class RangeDeleteSpaceTest {
     assertEmpty();
   }
 
-  /** Whoever looks has asked for the snapshots by then, and is not told of it any more. */
+  /** A thread that looks has asked for the snapshots by then, and does not see later ones. */
   @Test
   void tablesThatASnapshotNeedsGoWhenItIsReleasedDuringTheLook() throws IOException {
     CrashableStorage disk = new CrashableStorage();
@@ -402,7 +402,7 @@ final class RangeDeleteSpaceTest {
   private enum Refusal {
     /** It had no room for what says that tables are dropped. */
     FULL(Fault.ENOSPC, true, Operation.WRITE, StoreFiles.Kind.MANIFEST),
-    /** It did not let anybody read what covers them. */
+    /** It did not let any call read what covers them. */
     UNREADABLE(Fault.EIO, false, Operation.MAP, StoreFiles.Kind.TABLE);
 
     private final Fault fault;

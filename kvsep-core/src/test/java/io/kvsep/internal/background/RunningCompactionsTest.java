@@ -31,7 +31,7 @@ final class RunningCompactionsTest {
           new CurrentReadState(
               epochs,
               () -> {
-                throw new AssertionError("nobody asks for a version");
+                throw new AssertionError("no call asks for a version");
               },
               scheduler,
               new FailureState()));
@@ -98,7 +98,7 @@ final class RunningCompactionsTest {
     }
   }
 
-  /** What whoever chooses is told to leave alone; nothing if nobody may choose. */
+  /** What a chooser must leave alone; nothing if no thread may choose. */
   private Set<TableFile> taken(int runningMax) {
     Set<TableFile> taken = new HashSet<>();
     assertNull(

@@ -65,7 +65,7 @@ final class StuckFlushTest {
   private final CrashableStorage storage = new CrashableStorage();
   private final Idle scheduler = new Idle(new ManualScheduler(1, 1));
 
-  /** Memtables that were made, each of which takes a random number. */
+  /** Memtables that were made; each takes a random number. */
   private final AtomicInteger memtables = new AtomicInteger();
 
   private long most;

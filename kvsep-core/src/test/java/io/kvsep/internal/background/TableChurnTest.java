@@ -47,7 +47,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Stores that keep next to no table open: every lookup opens one that is closed again at once, and
- * so does every step of a cursor from one table to the next. Nobody notices but the counters.
+ * so does every step of a cursor from one table to the next. Only the counters show that.
  */
 @Tag("compiled")
 final class TableChurnTest {
@@ -143,7 +143,7 @@ final class TableChurnTest {
     StorageEngine engine =
         open(new CrashableStorage(), new Random(1), new ManualScheduler(1, 2), 1);
     List<SnapshotLease> snapshots = new ArrayList<>();
-    // Versions that somebody needs, and so many that they fill several blocks of one table.
+    // Versions that a snapshot needs, and so many that they fill several blocks of one table.
     for (int version = 0; version < 80; version++) {
       engine.writes().put(0, key(1), value(version), 0);
       snapshots.add(engine.reads().acquireSnapshot());

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Files that the system does not let go: somebody else has them open, or they are mapped. */
+/** Files that the system does not let go: another process has them open, or they are mapped. */
 final class UndeletableFilesTest {
   private static final int ENTRIES = 100;
   private static final int LONG_BYTES = 5_000;
@@ -79,7 +79,7 @@ final class UndeletableFilesTest {
     }
   }
 
-  /** A view of a mapping would keep its file for as long as nobody collects garbage. */
+  /** A view of a mapping would keep its file until the next garbage collection. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void viewsAreOfMappingsWhereThoseCanBeDeletedAlone(boolean deletesMapped) {

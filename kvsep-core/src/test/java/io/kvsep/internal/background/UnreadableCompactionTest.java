@@ -117,7 +117,7 @@ final class UnreadableCompactionTest {
     scheduler.runAll();
   }
 
-  /** A last level of several tables, the last of which cannot be read from now on. */
+  /** A last level of several tables; the last one cannot be read from now on. */
   private void fillLastLevel() throws IOException {
     for (int i = 0; i < KEYS; i++) {
       put(i);

@@ -132,7 +132,7 @@ final class ForgedBackupTest {
   }
 
   @Test
-  void keysThatNobodyCanHave() {
+  void keysThatNoStoreCanHave() {
     refused(backup(writer -> writer.put(stored(0, ""), SnapshotCursor.NEVER, value(1))));
     String tooLong = "k".repeat(Limits.KEY_BYTES_MAX + 1);
     refused(backup(writer -> writer.put(stored(0, tooLong), SnapshotCursor.NEVER, value(1))));

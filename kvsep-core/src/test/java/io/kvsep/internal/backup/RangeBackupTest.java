@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A table has at least one entry. One of deleted ranges alone has a tombstone that nobody wrote,
+ * A table has at least one entry. One of deleted ranges alone has a tombstone that no call wrote,
  * for the first key of the first range, which may be the empty one.
  */
 final class RangeBackupTest {
@@ -115,7 +115,7 @@ final class RangeBackupTest {
   }
 
   @Test
-  void aDeleteOfAKeyThatNobodyCanHaveIsPassedOver() throws IOException {
+  void aDeleteOfAnImpossibleKeyIsPassedOver() throws IOException {
     ByteArrayOutputStream output = new ByteArrayOutputStream();
     BackupWriter writer =
         new BackupWriter(output, new Header(new StoreId(1, 2), /* complete= */ true, 0, 9));

@@ -234,7 +234,7 @@ final class RestoreTest {
     }
   }
 
-  /** It has used a number up, of which the seal of the segment tells, and nothing else does. */
+  /** It has used up a number that only the seal of the segment tells. */
   @Test
   void aWriteThatFailedDoesNotEndAChain() throws Exception {
     CrashableStorage disk = new CrashableStorage();

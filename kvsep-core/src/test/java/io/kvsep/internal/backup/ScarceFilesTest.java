@@ -47,7 +47,9 @@ final class ScarceFilesTest {
     assertEquals(List.of(), disk.openFiles());
   }
 
-  /** Its name is that of whoever made the file, to be deleted with others. */
+  /**
+   * Its name has the number of the process that made the file, so that it is deleted with others.
+   */
   @Test
   void aTableIsClosed() throws IOException {
     StorageFile file = disk.create(StoreFiles.table(1));

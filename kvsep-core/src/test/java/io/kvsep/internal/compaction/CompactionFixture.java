@@ -190,7 +190,7 @@ final class CompactionFixture implements AutoCloseable {
   void add(int level, Collection<Item> items, Collection<Range> ranges) throws IOException {
     long[] asked = boundaries;
     long now = nowMillis;
-    // Every version is somebody's, and nothing has expired yet.
+    // Every version may still be read, and nothing has expired yet.
     boundaries =
         LongStream.concat(
                 items.stream().mapToLong(Item::sequence),

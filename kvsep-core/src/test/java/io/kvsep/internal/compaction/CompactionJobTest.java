@@ -96,7 +96,7 @@ final class CompactionJobTest {
     };
   }
 
-  /** What is due by its level: no table is for what it hides, while somebody reads before all. */
+  /** What is due by its level: no table is for what it hides, while a snapshot reads before all. */
   private static CompactionPlan pick(CompactionFixture store) {
     CompactionPlan plan =
         new CompactionPicker(store.config)
@@ -334,7 +334,7 @@ final class CompactionJobTest {
   }
 
   @Test
-  void rewriteInPlaceDropsWhatNobodySees() throws IOException {
+  void rewriteInPlaceDropsInvisibleVersions() throws IOException {
     try (CompactionFixture store = new CompactionFixture()) {
       store.add(6, List.of(Item.delete("a", 3), Item.put("a", 1), Item.put("b", 2)));
       CompactionPlan plan =

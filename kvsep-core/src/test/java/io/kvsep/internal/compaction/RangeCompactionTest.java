@@ -96,7 +96,7 @@ final class RangeCompactionTest {
           plan = step(store, picker, level);
         }
       }
-      // Nobody reads at older moments any more: no range is left.
+      // No snapshot of older moments is left: no range is left.
       store.boundaries = new long[] {sequence};
       byte[] after = {};
       CompactionPlan plan = rewrite(store, picker, after);
@@ -356,7 +356,7 @@ final class RangeCompactionTest {
     }
   }
 
-  /** A snapshot reads the older version; the range deletes the newer one, which nobody reads. */
+  /** A snapshot reads the older version; the range deletes the newer one, which no reader needs. */
   @Test
   void tablesEndAtKeysWhoseNewestVersionIsDropped() throws IOException {
     try (CompactionFixture store = new CompactionFixture()) {

@@ -48,7 +48,7 @@ final class VersionFilterTest {
     check("e9 p5", "T -", ABOVE_OTHERS, 10);
     check("e9 p5", "- -", BOTTOM, 10);
     check("e9 p5 e3", "T K T", ABOVE_OTHERS, 3, 5, 10);
-    // Of what has expired, nobody sees anything any more, not even a snapshot.
+    // No reader sees anything of what has expired, not even a snapshot.
     check("e9 p5", "T K", BOTTOM, 5, 10);
     check("p9 e5", "K -", BOTTOM, 5, 10);
   }
@@ -114,7 +114,7 @@ final class VersionFilterTest {
   }
 
   @Test
-  void rangeDeleteDropsTheOlderEntriesThatNobodyElseSees() throws IOException {
+  void rangeDeleteDropsOlderEntriesThatNoReaderSees() throws IOException {
     checkRanges("p9 p5", "7", "K -", "7", ABOVE_OTHERS, 10);
     checkRanges("p9", "7", "K", "", BOTTOM, 10);
     checkRanges("p5", "7", "-", "7", ABOVE_OTHERS, 10);
@@ -136,7 +136,7 @@ final class VersionFilterTest {
     checkRanges("p5 p3", "7 4", "K -", "7", BOTTOM, 6, 10);
     checkRanges("p5 p3", "7 4", "K -", "7 4", ABOVE_OTHERS, 6, 10);
     checkRanges("p5 p3", "7 4", "K K", "7 4", BOTTOM, 3, 6, 10);
-    // Not yet visible, so nobody sees what it hides gone.
+    // Not yet visible, so no reader sees what it hides gone.
     checkRanges("p5", "12", "K", "12", BOTTOM, 10);
     checkRanges("p11 p5", "12", "- K", "12", BOTTOM, 10);
   }

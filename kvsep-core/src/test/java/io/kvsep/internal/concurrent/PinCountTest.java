@@ -33,7 +33,7 @@ final class PinCountTest {
   }
 
   @Test
-  void nobodyHoldsItWhenItIsGivenBack() throws InterruptedException {
+  void noPinIsLeftWhenItIsGivenBack() throws InterruptedException {
     int threads = 4;
     AtomicInteger wrong = new AtomicInteger();
     CountDownLatch ready = new CountDownLatch(threads);

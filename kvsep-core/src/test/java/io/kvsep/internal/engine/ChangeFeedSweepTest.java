@@ -15,9 +15,9 @@ import java.util.SortedMap;
 import org.junit.jupiter.api.Test;
 
 /**
- * Stores that do all kinds of things while somebody follows their changes. What he is given always
- * adds up to what the store holds, no crash takes any of it back or gives its number to something
- * else, and what he misses he is told of.
+ * Stores that do all kinds of things while a reader follows their changes. What the reader gets
+ * always adds up to what the store holds, no crash takes any of it back or gives its number to
+ * something else, and what the reader misses is reported.
  */
 final class ChangeFeedSweepTest {
   private static final List<Step> STEPS =
@@ -57,7 +57,7 @@ final class ChangeFeedSweepTest {
       Step step = drawn(random);
       dropped += step == Step.DROP ? 1 : 0;
       if (step == Step.DROP && dropped >= StoreContent.IDS - 1) {
-        // Nobody would look at what is in the next one.
+        // No reader would look at what is in the next one.
         continue;
       }
       assertTrue(store.run(step), step::toString);

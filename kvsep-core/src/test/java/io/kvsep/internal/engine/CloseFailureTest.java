@@ -33,7 +33,7 @@ final class CloseFailureTest {
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
   private static final int ENTRIES = 100;
 
-  /** Stands for those of the virtual machine, one of which would end the tests. */
+  /** Stands for errors of the virtual machine; a real one would end the tests. */
   private static final class Mishap extends Error {
     private static final long serialVersionUID = 1L;
 

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * Everything at once, with limits so tiny that memtables, tables and segments come and go all the
  * time: no increment is lost, no batch is seen in part, nothing goes back in time, snapshots and
- * cursors see one moment, and closing in the middle gives everybody one error only.
+ * cursors see one moment, and closing in the middle gives each thread one error only.
  */
 @Tag("compiled")
 final class ConcurrencyTest {
@@ -67,14 +67,14 @@ final class ConcurrencyTest {
   }
 
   @Test
-  void everybodySeesWholeCommitsInOrder() {
+  void allReadersSeeWholeCommitsInOrder() {
     seeds(
-        "everybodySeesWholeCommitsInOrder", 4, seed -> wholeCommits(new CrashableStorage(), seed));
+        "allReadersSeeWholeCommitsInOrder", 4, seed -> wholeCommits(new CrashableStorage(), seed));
   }
 
   @Test
-  void everybodySeesWholeCommitsInOrderOnFiles() {
-    seeds("everybodySeesWholeCommitsInOrderOnFiles", 1, seed -> wholeCommits(files(seed), seed));
+  void allReadersSeeWholeCommitsInOrderOnFiles() {
+    seeds("allReadersSeeWholeCommitsInOrderOnFiles", 1, seed -> wholeCommits(files(seed), seed));
   }
 
   @Test

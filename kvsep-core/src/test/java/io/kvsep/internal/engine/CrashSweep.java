@@ -77,7 +77,7 @@ public final class CrashSweep {
           Integer.MAX_VALUE);
     }
 
-    /** The same states, of which some are opened. */
+    /** The same states; some of them are opened. */
     public Effort choosing(int chosen, int recoveryChosen) {
       return new Effort(
           statesMax,

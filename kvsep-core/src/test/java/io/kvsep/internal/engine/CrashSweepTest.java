@@ -221,7 +221,7 @@ final class CrashSweepTest {
     return STEPS.get(random.nextInt(STEPS.size()));
   }
 
-  /** A workload of which one operation fails. */
+  /** A workload with one operation that fails. */
   private record Failing(OptionSet options, Step last, Fault fault, int at) {}
 
   /** What a write left that failed with all or some of its bytes in the file. */

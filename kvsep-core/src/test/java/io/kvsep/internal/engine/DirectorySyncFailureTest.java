@@ -35,7 +35,7 @@ final class DirectorySyncFailureTest {
     storage.failNext(Fault.SYNC_FAILS, operation -> operation == Operation.SYNC_DIRECTORY);
   }
 
-  /** The load has made files when the flush of somebody else fails. */
+  /** The load has made files when the flush of another thread fails. */
   @Test
   void aLoadBesideAFlushThatFailsDoesNotComeIntoForce() {
     StorageEngine engine = open(storage);

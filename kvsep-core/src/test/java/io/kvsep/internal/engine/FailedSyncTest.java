@@ -64,7 +64,7 @@ final class FailedSyncTest {
     refusesWritesAndReads(tracked, storage);
   }
 
-  /** A table that cannot be made durable is given up and written again: that harms nobody. */
+  /** A table that cannot be made durable is given up and written again: no caller sees that. */
   @Test
   void aFailedSyncOfATableIsOnlyAFailedFlush() {
     CrashableStorage storage = new CrashableStorage();

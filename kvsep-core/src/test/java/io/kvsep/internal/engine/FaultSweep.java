@@ -78,7 +78,7 @@ public final class FaultSweep {
     return absorbed;
   }
 
-  /** Opens what there is again, of which the last part is in the log alone. */
+  /** Opens again what is there; its last part is in the log alone. */
   static final Action OPENING = FaultSweep::openAgain;
 
   static final Action CLOSING = TrackedStore::close;

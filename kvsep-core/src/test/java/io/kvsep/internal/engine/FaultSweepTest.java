@@ -40,10 +40,10 @@ final class FaultSweepTest {
   private static final Set<Step> NOT_SWEPT = EnumSet.of(Step.ADVANCE, Step.REOPEN, Step.KILL);
 
   /**
-   * What may fail without an error for the caller: a file that nobody needs stays until the next
-   * open, a mark behind an edit that is durable only tells damage from a crash, reading ahead is
-   * left to the mapping, and what fails in the background is done again, there or by the call that
-   * needs it. Looking for tables that a deleted range covers is such work wherever it is done.
+   * What may fail without an error for the caller: an obsolete file stays until the next open, a
+   * mark behind an edit that is durable only tells damage from a crash, reading ahead is left to
+   * the mapping, and what fails in the background is done again, there or by the call that needs
+   * it. Looking for tables that a deleted range covers is such work wherever it is done.
    */
   private static final Pattern ABSORBED =
       Pattern.compile(

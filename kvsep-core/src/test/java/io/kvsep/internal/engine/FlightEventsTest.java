@@ -242,7 +242,7 @@ final class FlightEventsTest {
   }
 
   @Test
-  void eventsThatNobodyRecordsAllocateNothing() {
+  void eventsWithoutARecordingAllocateNothing() {
     assertNull(FlightEvents.beginFlush());
     assertNull(FlightEvents.beginCompaction());
     assertNull(FlightEvents.beginReclaim());

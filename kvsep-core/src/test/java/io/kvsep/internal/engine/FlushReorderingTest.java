@@ -335,7 +335,7 @@ final class FlushReorderingTest {
     feed.close();
     store.check();
     assertNotNull(store.engine.changes().open(0).poll(each -> each));
-    // Nobody follows any more, so the log goes with the next flush.
+    // No follower is left, so the log goes with the next flush.
     fill();
     store.engine.flush();
     store.check();
@@ -365,7 +365,7 @@ final class FlushReorderingTest {
   }
 
   @Test
-  void nothingIsRewrittenWhenNobodyWrites() {
+  void nothingIsRewrittenWithoutWrites() {
     for (int i = 0; i < 5; i++) {
       fill();
       store.engine.flush();

@@ -62,7 +62,7 @@ final class ForgottenReadTest {
   }
 
   @Test
-  void whereNobodyWroteTheCommitSucceeds() throws Exception {
+  void withoutOtherWritesTheCommitSucceeds() throws Exception {
     try (StorageEngine engine = Engines.open(new CrashableStorage(), new ManualScheduler(1, 1))) {
       EngineTransaction transaction = engine.begin();
       watch(transaction);

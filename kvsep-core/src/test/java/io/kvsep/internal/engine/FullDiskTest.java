@@ -29,8 +29,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * A disk that is full: writes fail and have not happened, reads go on, and once there is space
- * everything goes on by itself. Wherever the space ends: in the middle of a frame, at a new
- * segment, in a flush, a compaction or the manifest.
+ * everything continues. Wherever the space ends: in the middle of a frame, at a new segment, in a
+ * flush, a compaction or the manifest.
  */
 final class FullDiskTest {
   private static final List<Step> FILLING =

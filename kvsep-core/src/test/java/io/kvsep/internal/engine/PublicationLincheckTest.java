@@ -40,10 +40,9 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The reading half of an engine beside a writer whose batches begin in one memtable and end in
- * another, and beside a collector that drops memtables of which no snapshot and no later reader
- * needs anything, as compaction does. A reader that met a view without something of its moment, a
- * moment before what its view was cleared up to, or a view that has died, would not find both keys
- * of a batch.
+ * another, and beside a collector that drops memtables that no snapshot and no later reader needs,
+ * as compaction does. A reader that met a view without something of its moment, a moment before
+ * what its view was cleared up to, or a view that has died, would not find both keys of a batch.
  */
 @org.junit.jupiter.api.Tag("lincheck")
 final class PublicationLincheckTest {

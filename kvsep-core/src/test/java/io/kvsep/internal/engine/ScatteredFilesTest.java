@@ -20,7 +20,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Values of a store that nobody writes to come to lie in the order of their keys. */
+/** Values of a store without writers come to lie in the order of their keys. */
 final class ScatteredFilesTest {
   private long orderFromBytes = ENTRIES * VALUE_BYTES / 2;
   private final ScatteredStore files = new ScatteredStore(() -> orderFromBytes);
@@ -33,7 +33,7 @@ final class ScatteredFilesTest {
   }
 
   @Test
-  void allFilesAreRewrittenOnceWhenNobodyWrites() {
+  void allFilesAreRewrittenOnceWithoutWrites() {
     files.fill(/* inOrder= */ false);
     files.rest();
     long once = files.rewritten();
@@ -45,7 +45,7 @@ final class ScatteredFilesTest {
   }
 
   @Test
-  void aFullDiskIsTriedOnceUntilSomebodyWrites() {
+  void aFullDiskIsTriedOnceUntilTheNextWrite() {
     files.fill(/* inOrder= */ false);
     storage.failAt(
         1,
@@ -133,7 +133,7 @@ final class ScatteredFilesTest {
   }
 
   @Test
-  void nothingIsDoneWhileSomebodyWrites() {
+  void nothingIsDoneBesideWrites() {
     files.fill(/* inOrder= */ false);
     for (int i = 0; i < 3 * QUIET_TICKS; i++) {
       files.put(STEP);
@@ -153,7 +153,7 @@ final class ScatteredFilesTest {
           public boolean hasNext() {
             if (!given) {
               files.ticks(3 * QUIET_TICKS);
-              assertEquals(0, files.inOrder(), "while somebody loads");
+              assertEquals(0, files.inOrder(), "during a load");
             }
             return !given;
           }

@@ -8,7 +8,7 @@ import io.kvsep.testing.ManualScheduler;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** An engine, opened once or again, whose background work is done when somebody asks for it. */
+/** An engine, opened once or again, whose background work is done when the test asks for it. */
 final class SteppedEngine {
   private @Nullable ManualScheduler scheduler;
   private @Nullable StorageEngine engine;

@@ -22,7 +22,7 @@ import java.util.NavigableMap;
 import java.util.Random;
 import java.util.TreeMap;
 
-/** A small store that nobody has open, as bytes, and what may be found in it; made in some ways. */
+/** A small closed store, as bytes, and what may be found in it; made in some ways. */
 final class StoreAtRest {
   final NavigableMap<String, byte[]> files = new TreeMap<>();
 

@@ -30,8 +30,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * There is no thread to be had for background work. Nobody waits for ever, nobody takes a committed
- * write for failed, and once there are threads all goes on by itself.
+ * There is no thread for background work. No caller waits for ever or takes a committed write for
+ * failed, and once there are threads everything continues.
  */
 // What is tried here hangs when it fails, and does not heed interrupts.
 @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
@@ -77,7 +77,7 @@ final class ThreadShortageTest {
     throw new AssertionError("no write was refused");
   }
 
-  /** What happens by itself when time passes. */
+  /** What happens as time passes. */
   private void pass() {
     for (int i = 0; i < TICKS; i++) {
       manual.tick();

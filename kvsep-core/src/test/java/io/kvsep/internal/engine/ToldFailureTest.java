@@ -38,7 +38,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Whoever has something to lose by a failure is told of it, also where another one met it. */
+/** A caller that may lose something by a failure gets the error, also when another call met it. */
 final class ToldFailureTest {
   private static final String DONE = "done";
 
@@ -119,7 +119,7 @@ final class ToldFailureTest {
         StorageEngine.open(
             Engines.config(storage, CommitSync.ON_DEMAND, clock, new Random(1), scheduler))) {
       StoreWrites writes = engine.writes();
-      // Whoever reads it looks at the clock.
+      // The reader of it looks at the clock.
       writes.put(0, key("a"), new byte[8], 1_000_000);
       exhausted.set(true);
       assertThrows(
@@ -134,7 +134,7 @@ final class ToldFailureTest {
   }
 
   @Test
-  void anErrorWhileAGroupIsRepeatedIsToldToEverybodyBehindIt() throws Exception {
+  void anErrorWhileAGroupIsRepeatedReachesAllWritersBehindIt() throws Exception {
     CrashableStorage storage = new CrashableStorage();
     StorageEngine engine =
         StorageEngine.open(Variant.SEPARATED.config(storage, new ManualScheduler(1, 1)));

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An engine that does fixed steps and keeps account of what they promised: every state a commit
- * left, which of them is known to be synced, and the one write of which a failure left open whether
- * it happened. Checks what a recovered engine holds against that account. Not thread safe.
+ * left, which of them is known to be synced, and the one write whose failure left open whether it
+ * happened. Checks what a recovered engine holds against that account. Not thread safe.
  */
 public final class TrackedEngine {
   /** What can be done; the n-th step of a run always uses the same keys and values. */
@@ -50,7 +50,7 @@ public final class TrackedEngine {
     BACKGROUND
   }
 
-  /** Options that differ in where the values are; all leave syncing to whoever asks for it. */
+  /** Options that differ in where the values are; all leave syncing to the caller. */
   public enum Variant {
     SEPARATED(OptionSet.SEPARATED),
     INLINE(OptionSet.INLINE),

@@ -116,7 +116,7 @@ public final class TrackedKeyspaces {
     try {
       engine().writes().write(buffer, CommitSync.EVERY_COMMIT);
     } catch (IllegalStateException e) {
-      assertTrue(space.mayBeGone, "refused although nobody has dropped it");
+      assertTrue(space.mayBeGone, "refused although it was not dropped");
       return false;
     } catch (StorageException | StoreFailedException e) {
       failed |= e instanceof StoreFailedException;

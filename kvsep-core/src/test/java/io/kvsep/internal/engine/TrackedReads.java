@@ -13,7 +13,7 @@ import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads of every kind, each of which has to give what a store is known to hold. */
+/** Reads of every kind; each has to give what a store is known to hold. */
 record TrackedReads(StorageEngine engine, StoreContent expected, long nowMillis) {
   /** Throws when this kind of read gives anything else. */
   void check(Step step) {

@@ -59,7 +59,7 @@ final class UnreadableTableTest {
   }
 
   @Test
-  void writersAndWhoeverChoosesCompactionsGoOn() throws Exception {
+  void writersAndChoosersOfCompactionsGoOn() throws Exception {
     CrashableStorage files = new CrashableStorage();
     try (StorageEngine engine = open(new Unreadable(files, "none"))) {
       for (char letter = 'a'; letter <= 'z'; letter++) {

@@ -40,7 +40,7 @@ final class ChangeReaderTest {
   }
 
   @Test
-  void aSegmentThatWasGivenBackUnusedHoldsNobodyUp() {
+  void aSegmentThatWasGivenBackUnusedHoldsNoReaderUp() {
     try (StorageEngine engine = Engines.open(storage, scheduler)) {
       int count = 150;
       for (int i = 0; i < count; i++) {
@@ -62,7 +62,7 @@ final class ChangeReaderTest {
     }
   }
 
-  /** As where memory runs out just when somebody is to be told of it. */
+  /** As where memory runs out just when a reader is to get the error. */
   @Test
   void aChangeOfWhichNothingCouldBeMadeComesAgain() {
     try (StorageEngine engine = Engines.open(storage, scheduler)) {

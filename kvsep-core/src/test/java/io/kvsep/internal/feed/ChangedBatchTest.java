@@ -169,9 +169,9 @@ final class ChangedBatchTest {
     checkOnlyTheBatchFailed(/* closes= */ true);
   }
 
-  /** The sync of the cut behind the failed group fails: nobody may go on. */
+  /** The sync of the cut behind the failed group fails: no writer may go on. */
   @Test
-  void aFailureOfTheStoreIsEverybodys() throws InterruptedException {
+  void aFailureOfTheStoreReachesAllWriters() throws InterruptedException {
     run(
         () -> {
           batch.clear();

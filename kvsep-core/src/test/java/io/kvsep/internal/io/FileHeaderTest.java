@@ -17,7 +17,7 @@ import java.util.HexFormat;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What is damaged, what is somebody else's, and what is of another version. */
+/** What is damaged, what is foreign, and what is of another version. */
 final class FileHeaderTest {
   private static final FileKind KIND = new FileKind("KVSEPONE", 3, 4, "a one");
   private static final FileKind OTHER = new FileKind("kvseptwo", 1, 1, "a two");

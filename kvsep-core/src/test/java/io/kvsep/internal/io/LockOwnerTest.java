@@ -92,9 +92,9 @@ final class LockOwnerTest {
   }
 
   @Test
-  void oneThatHasEndedDoesNotCountThoughNobodyHasAskedForIt() throws Exception {
+  void oneThatHasEndedDoesNotCountBeforeItWasWaitedFor() throws Exception {
     await(parent.pid(), "(sleep) ");
-    // The shell is gone: nobody asks any more.
+    // The shell is gone: no process asks any more.
     try (OutputStream input = parent.getOutputStream()) {
       input.write('\n');
     }
@@ -103,7 +103,7 @@ final class LockOwnerTest {
   }
 
   @Test
-  void thisProcessAndWhatCannotBeReadCountAsNobody() throws Exception {
+  void thisProcessAndUnreadableNamesCountAsNoOwner() throws Exception {
     long id = ProcessHandle.current().pid();
     assertNull(owner(id + " " + startOf(id) + " " + FILE + "\n", FILE));
     for (String line :

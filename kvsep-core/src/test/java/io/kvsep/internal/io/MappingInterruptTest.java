@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** An interrupt in the middle of mapping a file leaves no mapping that nobody can take down. */
+/** An interrupt in the middle of mapping a file leaves no mapping behind. */
 final class MappingInterruptTest {
   private static final Path MAPS = Path.of("/proc/self/maps");
   private static final int LENGTH = 1 << 20;

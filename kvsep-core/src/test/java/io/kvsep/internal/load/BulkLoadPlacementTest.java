@@ -35,7 +35,7 @@ final class BulkLoadPlacementTest {
     return value;
   }
 
-  /** Entries, before some of which something else is done with the store. */
+  /** Entries; before some of them something else is done with the store. */
   private static final class Load implements LoadSource {
     private final TestLoad entries;
     private final Random random;

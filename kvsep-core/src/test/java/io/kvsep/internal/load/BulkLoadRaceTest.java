@@ -105,7 +105,7 @@ final class BulkLoadRaceTest {
     assertTrue(edits >= 2, "only " + edits + " edits");
   }
 
-  /** Calls back before one of the tables is made, the first of which is 0. */
+  /** Calls back before one of the tables is made, counted from 0. */
   private static final class WatchedTables extends ForwardingStorage {
     private final int wanted;
     private int made;

@@ -51,7 +51,7 @@ final class BulkLoadWorkTest {
     return value;
   }
 
-  /** Entries, before each of which something else is done. */
+  /** Entries; before each something else is done. */
   private static final class Load implements LoadSource {
     private final int count;
     private final IntUnaryOperator order;

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * A cell whose content is replaced and retired while others read it: nobody ever holds something
+ * A cell whose content is replaced and retired while others read it: no reader ever holds something
  * that was released, and when a drain returns, everything unlinked before it is released.
  */
 @Tag("lincheck")

@@ -99,16 +99,16 @@ final class EpochsTest {
   }
 
   @Test
-  void whoeverIsInsideIsSeen() throws InterruptedException {
-    assertFalse(epochs.isAnybodyInside());
+  void aReaderInsideIsSeen() throws InterruptedException {
+    assertFalse(epochs.isReaderInside());
     EpochSlot<Context> slot = epochs.enter();
     AtomicBoolean seen = new AtomicBoolean();
-    Thread other = new Thread(() -> seen.set(epochs.isAnybodyInside()));
+    Thread other = new Thread(() -> seen.set(epochs.isReaderInside()));
     other.start();
     other.join();
     assertTrue(seen.get());
     epochs.exit(slot);
-    assertFalse(epochs.isAnybodyInside());
+    assertFalse(epochs.isReaderInside());
   }
 
   @Test
@@ -120,7 +120,7 @@ final class EpochsTest {
     epochs.rest(slot);
     assertEquals(0, epochs.collect());
     assertEquals(1, released.get());
-    assertFalse(epochs.isAnybodyInside());
+    assertFalse(epochs.isReaderInside());
     assertTrue(epochs.isInside());
     assertTrue(epochs.isIn(slot));
     EpochSlot<Context> inner = epochs.enter();
@@ -205,7 +205,7 @@ final class EpochsTest {
   }
 
   @Test
-  void aReleaseThatThrowsKeepsNobodyElseFromBeingReleased() {
+  void aReleaseThatThrowsDoesNotKeepOthersFromRunning() {
     for (boolean drains : new boolean[] {false, true}) {
       List<Integer> released = new ArrayList<>();
       IllegalStateException wrong = new IllegalStateException("as a test wants it");
@@ -344,7 +344,7 @@ final class EpochsTest {
 
   @Test
   @SuppressWarnings("deprecation") // threadId() exists from 19 on only
-  void whoeverWasThrownOutOnTheWayInLeavesNothingTaken() {
+  void aReaderThatFailsToEnterLeavesNothingTaken() {
     long self = Thread.currentThread().getId();
     for (Consumer<EpochSlot<Context>> wayIn :
         List.<Consumer<EpochSlot<Context>>>of(
@@ -367,14 +367,14 @@ final class EpochsTest {
       assertSame(slot, epochs.vacant());
       assertTrue(epochs.isIn(outer));
       epochs.exit(outer);
-      assertFalse(epochs.isAnybodyInside());
+      assertFalse(epochs.isReaderInside());
     }
     epochs.drain();
   }
 
   @Test
   @SuppressWarnings("deprecation") // threadId() exists from 19 on only
-  void nobodyLeavesForAnotherThread() throws InterruptedException {
+  void noThreadLeavesForAnotherOne() throws InterruptedException {
     for (boolean isHalfInside : new boolean[] {false, true}) {
       EpochSlot<Context> slot = epochs.vacant();
       AtomicBoolean entered = new AtomicBoolean();
@@ -392,10 +392,10 @@ final class EpochsTest {
       assertFalse(epochs.isIn(slot));
       epochs.exit(other);
       epochs.exit(slot);
-      assertTrue(epochs.isAnybodyInside());
+      assertTrue(epochs.isReaderInside());
       assertNotSame(slot, epochs.vacant());
       slot.leave(faster.getId());
-      assertFalse(epochs.isAnybodyInside());
+      assertFalse(epochs.isReaderInside());
     }
   }
 
@@ -419,7 +419,7 @@ final class EpochsTest {
   }
 
   @Test
-  void figuresOfAllSlotsAreAddedUpWhoeverIsInside() {
+  void figuresOfAllSlotsAreAddedUpWithAnyReaderInside() {
     EpochSlot<Context> inside = epochs.enter();
     Set<Context> asked = Collections.newSetFromMap(new IdentityHashMap<>());
     long sum =
@@ -433,7 +433,7 @@ final class EpochsTest {
   }
 
   @Test
-  void nobodyIsInsideWhatIsVisited() {
+  void noReaderIsInsideAVisitedSlot() {
     EpochSlot<Context> inside = epochs.enter();
     List<EpochSlot<Context>> left = new ArrayList<>();
     for (int i = 0; i < 40; i++) {
@@ -452,7 +452,7 @@ final class EpochsTest {
     idle.removeAll(visited);
     assertEquals(Set.of(), idle);
     epochs.exit(inside);
-    assertFalse(epochs.isAnybodyInside());
+    assertFalse(epochs.isReaderInside());
     assertThrows(
         IllegalStateException.class,
         () -> {
@@ -463,11 +463,11 @@ final class EpochsTest {
                 });
           }
         });
-    assertFalse(epochs.isAnybodyInside());
+    assertFalse(epochs.isReaderInside());
   }
 
   @Test
-  void drainWaitsForWhoeverIsInsideAndKeepsTheInterrupt() throws Exception {
+  void drainWaitsForReadersInsideAndKeepsTheInterrupt() throws Exception {
     AtomicBoolean drained = new AtomicBoolean();
     AtomicBoolean interrupted = new AtomicBoolean();
     AtomicInteger released = new AtomicInteger();

@@ -100,7 +100,7 @@ final class KeyIndexTest {
   }
 
   @Test
-  void keysThatNobodyLooksForEndIt() {
+  void keysThatAreNeverLookedForEndIt() {
     for (int i = 1; i <= 40_000; i++) {
       makeOrdinary(i);
       insert(i);
@@ -109,7 +109,7 @@ final class KeyIndexTest {
   }
 
   @Test
-  void whileTheListDefersItIsKeptWhoeverLooks() {
+  void whileTheListDefersItIsKeptForEveryReader() {
     list = new SkipList(nodes, index, /* defers= */ true);
     for (int i = 1; i <= 40_000; i++) {
       makeOrdinary(i);

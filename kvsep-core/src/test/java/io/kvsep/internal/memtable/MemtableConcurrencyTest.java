@@ -50,7 +50,8 @@ final class MemtableConcurrencyTest {
 
   @Test
   void everyKeyAtTheEndOfTheList() {
-    // The next number for whoever comes first: all threads always link behind the same node.
+    // The next number for the thread that comes first: all threads always link behind the same
+    // node.
     Seeds.run(
         getClass(),
         "everyKeyAtTheEndOfTheList",

@@ -26,7 +26,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Memtables that bring their keys in order only when somebody wants that. */
+/** Memtables that bring their keys in order only when a reader needs that. */
 final class MemtableDeferringTest {
   private static final int ARENA_BYTES = 32 << 20;
 
@@ -101,7 +101,7 @@ final class MemtableDeferringTest {
     }
   }
 
-  /** Keys that begin alike, of any length, some of which only differ by zeros at their ends. */
+  /** Keys that begin alike, of any length; some only differ by zeros at their ends. */
   private static byte[] someKey(Random random, byte[] prefix) {
     byte[] key = Arrays.copyOf(prefix, prefix.length + 1 + random.nextInt(12));
     for (int i = prefix.length; i < key.length; i++) {
@@ -253,7 +253,7 @@ final class MemtableDeferringTest {
     checkFinds(new Random(1));
   }
 
-  /** Whoever writes nothing but new versions of keys that are there ends it as others do. */
+  /** A writer of nothing but new versions of existing keys ends it as others do. */
   @Test
   void newVersionsBehindAWalkEndIt() {
     insert(new byte[] {1});
@@ -303,7 +303,7 @@ final class MemtableDeferringTest {
     assertTrue(memtable.isDeferring());
   }
 
-  /** Whoever wants the order first brings it about, while the other goes on inserting. */
+  /** The first reader that wants the order brings it about, while the writer goes on inserting. */
   @Test
   void walksBesideAnInserterMeetWhatWasThereBefore() throws InterruptedException {
     for (int round = 0; round < 20; round++) {

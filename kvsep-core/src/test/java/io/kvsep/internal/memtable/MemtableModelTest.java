@@ -264,7 +264,7 @@ final class MemtableModelTest {
 
   private void agree(long seed) {
     try (Run run = new Run(seed, 40_000)) {
-      // Whoever walks, and whatever comes late, has everything brought in order.
+      // A walk, and whatever comes late, has everything brought in order.
       run.late = seed % 4 == 0;
       int walkEvery = seed % 4 == 1 ? 100 : 1 + run.random.nextInt(1_000);
       if (seed % 4 == 2) {

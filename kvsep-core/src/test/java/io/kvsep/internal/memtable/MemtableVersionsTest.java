@@ -120,7 +120,7 @@ final class MemtableVersionsTest {
   }
 
   @Test
-  void whatNobodyLookedForIsFoundAllTheSame() {
+  void anEntryThatWasNeverLookedForIsFound() {
     memtable.iterator().close();
     // So many that the index was given up.
     for (int i = 0; i < 10_000; i++) {

@@ -217,7 +217,7 @@ final class CallbackTest {
           assertEquals(ByteBuffer.wrap(expected), view.duplicate().rewind());
 
           closer.start();
-          awaitNobodyGetsIn(engine);
+          awaitNoReaderGetsIn(engine);
           assertTrue(closer.isAlive(), "the store is closed while a callback runs");
           assertTrue(engine.memoryBytes() > 0, "memory is freed while a callback runs");
           assertEquals(ByteBuffer.wrap(expected), view);
@@ -229,7 +229,7 @@ final class CallbackTest {
     assertEquals(0, engine.memoryBytes(), "off-heap bytes after close");
   }
 
-  private static void awaitNobodyGetsIn(StorageEngine engine) {
+  private static void awaitNoReaderGetsIn(StorageEngine engine) {
     while (true) {
       try {
         engine.reads().contains(0, key(1), StoreReads.LATEST);

@@ -39,7 +39,7 @@ final class CursorDuringCloseTest {
     beforeNoted =
         () -> {
           closer.start();
-          // There was no cursor to close, and it waits for whoever is inside.
+          // There was no cursor to close, and it waits for the thread that is inside.
           Parked.await(List.of(closer));
           waits[0] = closer.isAlive();
         };

@@ -16,7 +16,8 @@ import java.util.concurrent.Executors;
 import org.junit.jupiter.api.Test;
 
 /**
- * Whoever uses a cursor, though another thread made it, asks for unreadable pages at each write.
+ * The thread that uses a cursor, though another one made it, asks for unreadable pages at each
+ * write.
  */
 final class CursorUserTest {
   private static final int KEYS = 100;

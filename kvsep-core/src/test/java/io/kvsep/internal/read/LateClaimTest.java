@@ -16,7 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** An error that surfaces as a claim returns leaves nothing claimed, and nobody else's claim. */
+/** An error that surfaces as a claim returns leaves nothing claimed, and keeps other claims. */
 final class LateClaimTest {
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
 

@@ -105,7 +105,7 @@ final class LongGetAllTest {
             closer.start();
             awaitClosed();
           }
-          assertTrue(closer.isAlive(), "the store is closed while somebody reads");
+          assertTrue(closer.isAlive(), "the store is closed beside a read");
         };
     requireAll(getAll(), 1_000, 1);
     closer.join();
@@ -113,7 +113,7 @@ final class LongGetAllTest {
     assertThrows(StoreClosedException.class, this::getAll);
   }
 
-  /** Returns when nobody gets in any more. */
+  /** Returns when no reader gets in any more. */
   private void awaitClosed() {
     while (true) {
       try {

@@ -202,7 +202,7 @@ final class ReadAheadTest {
   }
 
   @Test
-  void aWindowThatIsAskedForWakesNobodyWhileValuesAreInMemory() {
+  void aRequestedWindowWakesNoThreadWhileValuesAreInMemory() {
     StorageEngine store = cold(threads());
     storage.nothingInMemory(false);
     readTasks.set(0);
@@ -264,7 +264,7 @@ final class ReadAheadTest {
   }
 
   @Test
-  void aSchedulerThatRunsNothingDelaysNobody() {
+  void aSchedulerThatRunsNothingDelaysNoReader() {
     StorageEngine store = cold(new ManualScheduler(3, 1));
     assertRest(store, ScanBounds.ADAPTIVE);
     assertRest(store, 64);
@@ -272,7 +272,7 @@ final class ReadAheadTest {
   }
 
   @Test
-  void aReaderForWhomThereIsNoThreadReadsHimself() {
+  void aReaderWithoutAPrefetchThreadReadsAlone() {
     RefusingScheduler refusing = new RefusingScheduler(new ManualScheduler(3, 1));
     StorageEngine store = cold(refusing);
     refusing.refuse(Scheduler.Lane.READ);
@@ -394,7 +394,7 @@ final class ReadAheadTest {
     }
   }
 
-  /** A cursor in nobody's hands, for which another thread is held back in a read. */
+  /** A cursor that no thread uses, for which another thread is held back in a read. */
   private SnapshotCursor readingAhead(StorageEngine store) throws Exception {
     List<Runnable> tasks = new ArrayList<>();
     keptTasks = tasks;

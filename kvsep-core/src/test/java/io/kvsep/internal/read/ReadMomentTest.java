@@ -224,7 +224,7 @@ final class ReadMomentTest {
     assertTrue(waits[0], "closed while a view was held");
   }
 
-  /** Its commit is under way: there is an entry, and nobody sees it yet. */
+  /** Its commit is under way: there is an entry that is not visible yet. */
   @Test
   void whatATransactionDoesNotSeeIsBehindItsMark() {
     writeBatch();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.function.Executable;
 
 /**
  * A snapshot that is closed after a read of it has begun: what it held is gone by the time there is
- * a view, and what is found in its place is older. Nobody is shown that.
+ * a view, and what is found in its place is older. No reader gets that.
  */
 final class ReleasedHoldTest {
   private static final byte[] KEY = {1};

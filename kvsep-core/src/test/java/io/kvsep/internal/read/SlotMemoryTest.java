@@ -113,7 +113,7 @@ final class SlotMemoryTest {
 
   /** Nothing but time passes there: no file is ever given up. */
   @Test
-  void blocksAreCachedAgainBehindALongReadOfAStoreThatNobodyWrites() {
+  void blocksAreCachedAgainBehindALongReadOfAStoreWithoutWriters() {
     CrashableStorage files = new CrashableStorage();
     try (StorageEngine engine =
         open(files, new ManualScheduler(1, 1), Integer.MAX_VALUE, /* readOnly= */ false)) {
@@ -142,7 +142,7 @@ final class SlotMemoryTest {
     }
   }
 
-  /** The pointers of one call lie in many blocks that nobody caches. */
+  /** The pointers of one call lie in many blocks that are not cached. */
   @Test
   void keysOfOneCallDoNotDisturbEachOtherBesideALongRead() {
     try (StorageEngine engine = open(Integer.MAX_VALUE)) {

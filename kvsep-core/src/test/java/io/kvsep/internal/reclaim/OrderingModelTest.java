@@ -27,8 +27,8 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
 /**
- * Whatever was written, in whatever order: when nobody writes, values are moved and tables pointed
- * to them until there is nothing left to do, and everything that was there stays, for cursors too.
+ * Whatever was written, in whatever order: without writers, values are moved and tables pointed to
+ * them until there is nothing left to do, and everything that was there stays, for cursors too.
  */
 final class OrderingModelTest {
   private static final int KEYS = 500;

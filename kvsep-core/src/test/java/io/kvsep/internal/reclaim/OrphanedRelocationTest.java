@@ -27,7 +27,7 @@ import java.nio.file.NoSuchFileException;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** A relocated file of which the manifest never heard, since the store died before. */
+/** A relocated file that the manifest does not name, since the store died before. */
 final class OrphanedRelocationTest {
   private static final long ORPHAN = 50;
 

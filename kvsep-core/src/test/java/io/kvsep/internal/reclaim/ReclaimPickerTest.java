@@ -28,7 +28,7 @@ final class ReclaimPickerTest {
         new ReclaimGoal(spaceAmplificationMax, /* slackBytes= */ 0, 8 * SEGMENT_BYTES));
   }
 
-  /** Adds segments each of which has the same part of garbage. */
+  /** Adds segments with the same part of garbage each. */
   private static void addSegments(BareVersions versions, double garbageShare) {
     long live = Math.round(SEGMENT_BYTES * (1 - garbageShare));
     List<SegmentUse> uses = new ArrayList<>();

@@ -82,7 +82,7 @@ final class ReclaimTest {
     }
   }
 
-  /** What happens by itself when time passes. */
+  /** What happens as time passes. */
   private void pass() {
     for (int i = 0; i < 4; i++) {
       scheduler.tick();

@@ -24,7 +24,7 @@ final class SortedRunsTest {
   private final MemoryLedger ledger = new MemoryLedger();
   private final AtomicLong numbers = new AtomicLong(1);
 
-  /** A put with a value of one byte; nobody looks at its checksum. */
+  /** A put with a value of one byte; its checksum is not looked at. */
   private void add(SortedRuns runs, String key, long segment, long offset, long sequence) {
     byte[] bytes = key.getBytes(UTF_8);
     int length = 3 + bytes.length + 1 + CRC_BYTES;

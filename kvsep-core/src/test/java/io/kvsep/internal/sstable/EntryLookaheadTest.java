@@ -170,7 +170,8 @@ final class EntryLookaheadTest {
             walk.begin();
             while (!walk.isLast()) {
               walk.goAhead(random.nextInt(40));
-              // What is behind the damage may be anything; only whoever gets there hears of it.
+              // What is behind the damage may be anything; only a reader that gets there has the
+              // error.
               walk.foreseeDamage(random.nextInt(40));
               walk.follow();
               if (!walk.isLast()) {

@@ -52,7 +52,7 @@ final class HiddenCountTest {
   }
 
   @Test
-  void anotherNumberInTheManifestIsDamageUnlessNobodyHadCounted() throws IOException {
+  void anotherNumberInTheManifestIsDamageUnlessItWasNotCounted() throws IOException {
     TableMeta meta = write(versions());
 
     assertEquals(0, problems(with(meta, 3)));

@@ -63,7 +63,7 @@ final class ReaderCacheTest {
   private final ArrayDeque<Runnable> retired = new ArrayDeque<>();
 
   @Test
-  void whatIsEvictedIsFreedOnceNobodyUsesIt() {
+  void whatIsEvictedIsFreedAfterItsLastUse() {
     Seeds.each(getClass(), 200, this::run);
   }
 

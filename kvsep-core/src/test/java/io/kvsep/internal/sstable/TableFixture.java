@@ -142,7 +142,7 @@ final class TableFixture implements AutoCloseable {
     return Objects.requireNonNull(properties);
   }
 
-  /** The bytes from offset 1 on, so that nobody can rely on an offset of zero. */
+  /** The bytes from offset 1 on, so that no code can rely on an offset of zero. */
   Region region(byte[] bytes) {
     Region region = ledger.allocate(MemoryPurpose.READ, bytes.length + 1);
     region.put(1, bytes, 0, bytes.length);

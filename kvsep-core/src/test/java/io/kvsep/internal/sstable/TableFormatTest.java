@@ -262,7 +262,7 @@ final class TableFormatTest {
     }
   }
 
-  /** Bytes that nobody should have written, under a checksum that holds: answers may be wrong. */
+  /** Bytes that no writer makes, under a checksum that holds: answers may be wrong. */
   @Test
   void blockThatDoesNotHoldTogetherRaisesNothingButCorruption() throws IOException {
     forgeEveryByte(TableFixture.options(256, 3), smallEntries());

@@ -91,7 +91,7 @@ final class TableSearchTest {
     assertTrue(found > 400 && found < 1_000, "found " + found);
   }
 
-  /** Much of an index looks like the ends of blocks, behind the last of which there is none. */
+  /** Much of an index looks like the ends of blocks, with none behind the last. */
   @Test
   void aWrongByteInTheFooterDoesNotMakeTheSearchLong() throws IOException {
     for (boolean packsBlocks : List.of(false, true)) {

@@ -11,8 +11,8 @@ import java.util.Random;
 import java.util.zip.CRC32C;
 
 /**
- * The bytes of a table that somebody changes who knows the format: all checksums are computed anew,
- * so that only what they cannot know shows the change. Blocks must not be packed.
+ * Changes bytes of a table as an attacker who knows the format would: all checksums are computed
+ * anew, so that only what they cannot know shows the change. Blocks must not be packed.
  */
 public final class TamperedTable {
   private final byte[] bytes;
@@ -23,7 +23,7 @@ public final class TamperedTable {
   /** Where an entry ends its key, and its payload. */
   public record Place(int keyEnd, int keyLength, int payload, int payloadLength, int kind) {}
 
-  /** The table of that number in the store of which this is CURRENT. */
+  /** The table of that number in the store that this is the CURRENT file of. */
   public TamperedTable(byte[] table, long number, byte[] current) {
     this.bytes = table.clone();
     this.fields = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);

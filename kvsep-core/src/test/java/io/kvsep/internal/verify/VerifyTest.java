@@ -153,7 +153,7 @@ final class VerifyTest {
   }
 
   @Test
-  void aFileOfNobodyIsNotedAndHarmsNothing() {
+  void aFileWithoutAnOwnerIsNotedAndHarmsNothing() {
     storage.replace("999999.sst", new byte[9]);
     storage.replace("notes.txt", new byte[9]);
 

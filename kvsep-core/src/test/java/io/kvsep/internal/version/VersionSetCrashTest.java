@@ -69,7 +69,7 @@ final class VersionSetCrashTest {
     }
   }
 
-  /** Nobody was told of the store: it is there or not, but it is not damaged. */
+  /** No caller knows of the store yet: it is there or not, but it is not damaged. */
   @Test
   void aKilledCreationAndAPowerFailureBehindItLeaveAStoreOrNone() throws IOException {
     int seconds = 0;

@@ -218,7 +218,7 @@ final class VersionSetTest {
     }
   }
 
-  /** Whoever is told that an edit failed would go on as if it were not in the manifest. */
+  /** A caller that gets the error of an edit goes on as if it were not in the manifest. */
   @Test
   void whatFailsBehindADurableEditFailsEveryLaterOne() throws Exception {
     ObsoleteFiles failing =

@@ -12,7 +12,7 @@ final class CompressionTrialsTest {
 
   private record Outcome(double tried, double missed) {}
 
-  /** Values of which so many get shorter, so many of a kind behind each other. */
+  /** Values: so many of them get shorter, so many of a kind in a row. */
   private static Outcome outcome(double share, int together) {
     ValueCodec trials = new ValueCodec();
     Random random = new Random(7);

@@ -81,7 +81,7 @@ final class LogFormatTest {
       refused(log, IncompatibleFormatException.class, resealed(with(sound, 8, 0)));
       refused(log, IncompatibleFormatException.class, resealed(with(sound, 12, 9)));
       refused(log, IncompatibleFormatException.class, resealed(with(sound, 27, 9)));
-      // The file of another segment under this one's name is damage, not somebody else's store.
+      // The file of another segment under this one's name is damage, not a foreign store.
       refused(log, CorruptionException.class, resealed(with(sound, 28, 2)));
       // A flipped bit is damage, not another kind or version or store.
       for (int at = 0; at < LogFormat.SEGMENT_HEADER_BYTES; at++) {

@@ -24,7 +24,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeSet;
 
-/** A log in memory of which records are relocated. */
+/** A log in memory with records to relocate. */
 final class RelocationFixture implements AutoCloseable {
   /** A record: the pointer to it with its key, and the value it must give. */
   @SuppressWarnings("ArrayRecordComponent") // never compared as a whole

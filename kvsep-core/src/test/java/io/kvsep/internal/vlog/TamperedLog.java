@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32C;
 
-/** The bytes of a file of the log that somebody changes who knows the format. */
+/** Changes bytes of a file of the log as an attacker who knows the format would. */
 public final class TamperedLog {
   private TamperedLog() {}
 

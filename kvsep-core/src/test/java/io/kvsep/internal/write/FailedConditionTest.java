@@ -101,7 +101,7 @@ final class FailedConditionTest {
     assertEquals(0, engine.memoryBytes());
   }
 
-  /** The conditional write leads the next group, of which the others are the rest. */
+  /** The conditional write leads the next group; the others are its rest. */
   private static void runBehindAWrite(
       CrashableStorage files, StorageEngine engine, Thread conditional, List<Thread> followers)
       throws InterruptedException {

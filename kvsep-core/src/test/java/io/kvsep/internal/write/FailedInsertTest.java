@@ -30,7 +30,7 @@ final class FailedInsertTest {
   /** More than one memtable takes, and less than two. */
   private static final int ENTRIES = 200;
 
-  /** Memtables that were made, each of which takes a random number. */
+  /** Memtables that were made; each takes a random number. */
   private final AtomicInteger memtables = new AtomicInteger();
 
   private final AtomicReference<Runnable> beforeNext = new AtomicReference<>(() -> {});

@@ -76,7 +76,7 @@ final class GroupCommitFaultTest {
 
   @Test
   void whatWasRefusedStaysAwayWhenTheProcessDies() throws InterruptedException {
-    // Here the device still cuts off: where it refuses that too, nobody could know better.
+    // Here the device still cuts off: where it refuses that too, the outcome cannot be known.
     Outcome outcome = refused(/* cuts= */ true);
     CrashableStorage killed = outcome.storage().crashKeepingAll();
     abandon(outcome.engine());
@@ -131,7 +131,7 @@ final class GroupCommitFaultTest {
     }
   }
 
-  /** Of a writer that is alone, whose frame is written by itself. */
+  /** Of a single writer, whose frame is written alone. */
   @Test
   void aNumberThatWasRefusedIsNotGivenOutAfterAPowerFailure() {
     CrashableStorage storage = new CrashableStorage();

@@ -159,7 +159,7 @@ final class KeyspaceConcurrencyTest {
     } catch (StoreClosedException e) {
       throw e;
     } catch (IllegalStateException e) {
-      // Somebody else has dropped it.
+      // Another thread has dropped it.
       return;
     }
   }

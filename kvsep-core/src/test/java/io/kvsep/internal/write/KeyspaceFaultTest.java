@@ -131,7 +131,7 @@ final class KeyspaceFaultTest {
         });
   }
 
-  /** The manifest may lack the name already: what is written then would be nobody's. */
+  /** The manifest may lack the name already: what is written then would belong to no keyspace. */
   @Test
   void aDropThatEndedHalfWayLeavesNothingOpenHoweverTheNextOneFails() {
     CrashableStorage storage = new CrashableStorage();

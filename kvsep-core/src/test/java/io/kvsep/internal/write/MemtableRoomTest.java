@@ -38,7 +38,7 @@ final class MemtableRoomTest {
     int written = 0;
     while (engine.stats().stalls() == 0) {
       engine.writes().put(0, ByteBuffer.allocate(8).putInt(written++).array(), value, 0);
-      assertTrue(written < 1_000, "writers never wait for the flushes that nobody does");
+      assertTrue(written < 1_000, "writers never wait for flushes that no thread does");
     }
     // Of the last put it is known only that it had to wait.
     long covered = written * 1_000L;

@@ -78,7 +78,7 @@ final class SpareSegmentTest {
     put(3 * PER_SEGMENT);
     assertEquals(3, segments().size());
     requireAll(storage.moment().crashKeepingAll(), written);
-    // Whoever comes too late does not make another one.
+    // A thread that comes too late does not make another one.
     scheduler.runAll();
     assertEquals(4, segments().size());
     scheduler.runAll();

@@ -22,8 +22,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A log that nobody asks to be synced is synced behind its writer all the same, piece by piece, as
- * long as a memtable waits to become a table.
+ * A log without calls of sync is synced behind its writer all the same, piece by piece, as long as
+ * a memtable waits to become a table.
  */
 final class SyncBehindTest {
   /** Four of them are what a sync is worth here, and 32 are what a memtable covers. */

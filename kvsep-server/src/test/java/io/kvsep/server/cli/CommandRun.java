@@ -21,7 +21,7 @@ record CommandRun(int code, byte[] output, String errors) {
     return run(input, /* onTerminal= */ false, arguments);
   }
 
-  /** As somebody runs it who looks at a terminal. */
+  /** As run by a user at a terminal. */
   static CommandRun onTerminal(String... arguments) {
     return run(new byte[0], /* onTerminal= */ true, arguments);
   }

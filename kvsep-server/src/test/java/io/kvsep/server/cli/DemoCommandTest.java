@@ -60,7 +60,7 @@ final class DemoCommandTest {
     }
     assertTrue(
         lines.contains("Everything that was acknowledged is there, and every checksum agrees."));
-    // 203 files, of which indices 1, 5, ... 201 were deleted.
+    // 203 files; indices 1, 5, ... 201 were deleted.
     assertEquals(
         FILES - 51,
         CommandRun.of("scan", "--prefix", "file/", "--keys-only", "--dir", store.toString())

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 
-/** A process that fails by itself behind a few batches that are all there. */
+/** A process that fails after a few batches, which are all there. */
 final class FailingWriter {
   private FailingWriter() {}
 

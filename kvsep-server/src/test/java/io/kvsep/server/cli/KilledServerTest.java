@@ -65,7 +65,7 @@ final class KilledServerTest {
       }
     }
 
-    /** Each key has its last value, or the one that nobody knows the fate of. */
+    /** Each key has its last value, or one with an unknown fate. */
     void check(KvStore store) {
       acknowledged.forEach(
           (key, last) -> {

@@ -263,17 +263,17 @@ final class KvsepTest {
   }
 
   @Test
-  void aFailureIsToldWhereNobodyReadsTheOutput() throws IOException {
+  void aFailureIsReportedThoughTheOutputIsClosed() throws IOException {
     fill();
     Files.write(folder.resolve("store/CURRENT"), new byte[3]);
-    assertToldToNobody("1 problem found", "verify");
-    assertToldToNobody("1 problem found", "verify --json");
-    assertToldToNobody("1 lost place, 0 uncertain keys", "repair --to %s");
-    assertToldToNobody("1 lost place, 0 uncertain keys", "repair --json --to %s");
+    assertFailsWithoutOutput("1 problem found", "verify");
+    assertFailsWithoutOutput("1 problem found", "verify --json");
+    assertFailsWithoutOutput("1 lost place, 0 uncertain keys", "repair --to %s");
+    assertFailsWithoutOutput("1 lost place, 0 uncertain keys", "repair --json --to %s");
   }
 
   /** Where the output goes out while the command reports, and where it does at the end. */
-  private void assertToldToNobody(String message, String command) throws IOException {
+  private void assertFailsWithoutOutput(String message, String command) throws IOException {
     for (boolean atOnce : new boolean[] {true, false}) {
       OutputStream closed = refusing("Broken pipe");
       ByteArrayOutputStream errors = new ByteArrayOutputStream();

@@ -100,7 +100,7 @@ final class ServerProcess implements AutoCloseable {
     }
   }
 
-  /** By a signal that nobody can catch. */
+  /** By a signal that cannot be caught. */
   @Override
   public void close() {
     process.destroyForcibly().onExit().join();

@@ -121,7 +121,7 @@ final class DocumentsHttpTest {
 
   /** The parser remembers names from one body to the next, to make each text but once. */
   @Test
-  void namesThatNobodyKnowsAreNotKept() throws Exception {
+  void unknownNamesAreNotKept() throws Exception {
     String name = "n".repeat(49_990);
     for (int i = 0; i < 20; i++) {
       for (Charset charset : List.of(UTF_8, UTF_16)) {

@@ -86,7 +86,7 @@ final class EntriesHttpTest extends SharedServer {
     }
   }
 
-  /** Else the question mark that nobody has encoded would lead to a key of another name. */
+  /** Else a question mark that is not encoded would lead to a key of another name. */
   @Test
   void aQueryBehindAKeyIsRefused() {
     served.put("/v1/keyspaces/s", "").is(201);

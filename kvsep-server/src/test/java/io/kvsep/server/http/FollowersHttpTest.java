@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whoever follows a store over HTTP has what whoever follows it in the process has. */
+/** A client that follows a store over HTTP gets what a follower in the process gets. */
 @Timeout(120)
 final class FollowersHttpTest {
   private static final int WRITERS = 3;

@@ -19,7 +19,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Where one request ends and the next one begins, which whoever sends must not be able to fake. */
+/** Where one request ends and the next one begins, which a sender must not be able to fake. */
 @Timeout(120)
 final class FramingHttpTest extends SharedServer {
   static final String SMUGGLED =
@@ -105,7 +105,7 @@ final class FramingHttpTest extends SharedServer {
       socket.setTcpNoDelay(true);
       OutputStream output = socket.getOutputStream();
       output.write(bytes, 0, first);
-      // A round trip of somebody else, in which the server could have read that.
+      // A round trip of another client, in which the server could have read that.
       served.get("/health").is(200);
       output.write(bytes, first, bytes.length - first);
       return new String(socket.getInputStream().readAllBytes(), UTF_8);

@@ -34,7 +34,7 @@ final class FuzzHttpTest {
   @TempDir Path folder;
 
   @Test
-  void malformedRequestsHurtNobodyElse() {
+  void malformedRequestsHurtNoOtherClient() {
     HttpOptions options =
         HttpOptions.builder()
             .limits(

@@ -151,7 +151,7 @@ final class Http1PipeliningTest {
   }
 
   @Test
-  void aBodyThatNobodyWaitsForHasItsTime() {
+  void aBodyWithoutAWaitingCallHasItsTime() {
     channel.freezeTime();
     Sent first = new Sent("/1");
     first.finish();
@@ -195,7 +195,7 @@ final class Http1PipeliningTest {
   }
 
   @Test
-  void whatNobodyWaitsForIsNotBegun() {
+  void aRequestWithoutAWaitingClientIsNotBegun() {
     Sent first = new Sent("/1");
     Sent second = new Sent("/2");
     Sent third = new Sent("/3");

@@ -21,7 +21,7 @@ final class KeyspacesHttpTest {
   @TempDir Path folder;
 
   @Test
-  void whoWaitsForADropHoldsUpNobodyElse() throws Exception {
+  void aClientThatWaitsForADropHoldsUpNoOther() throws Exception {
     CountDownLatch entered = new CountDownLatch(1);
     CountDownLatch mayGoOn = new CountDownLatch(1);
     HttpOptions options = HttpOptions.builder().build();

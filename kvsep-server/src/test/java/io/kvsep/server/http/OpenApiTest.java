@@ -54,7 +54,7 @@ final class OpenApiTest {
   }
 
   @Test
-  void theDocumentIsServedToEverybody() {
+  void theDocumentIsServedWithoutAToken() {
     HttpOptions options = HttpOptions.builder().token("a secret".replace(' ', '-')).build();
     try (Served served = Served.at(folder, options)) {
       Served.Answer answer = served.get("/v1/openapi.json").is(200);

@@ -34,7 +34,7 @@ final class PageTest {
   @Test
   void aPersonSeesFiguresAndFindsAValue() throws Exception {
     @Nullable Path program = Chromium.program();
-    assumeTrue(program != null, "there is no Chromium here, so nobody looks at the page");
+    assumeTrue(program != null, "there is no Chromium to open the page");
     HttpOptions options = HttpOptions.builder().token(TOKEN).build();
     try (Served served = Served.at(folder.resolve("store"), options)) {
       served.store().put("user/1".getBytes(UTF_8), "<b>Ada</b>".getBytes(UTF_8));
@@ -90,7 +90,7 @@ final class PageTest {
   @Test
   void aLateAnswerOfAnEarlierClickIsDropped() throws Exception {
     @Nullable Path program = Chromium.program();
-    assumeTrue(program != null, "there is no Chromium here, so nobody looks at the page");
+    assumeTrue(program != null, "there is no Chromium to open the page");
     try (Served served = Served.at(folder.resolve("store"))) {
       served.store().put("a".getBytes(UTF_8), "first".getBytes(UTF_8));
       served.store().put("b".getBytes(UTF_8), "second".getBytes(UTF_8));

@@ -46,7 +46,7 @@ final class PipelinesHttpTest extends SharedServer {
 
   /** Each answer costs the server more than its request costs the client. */
   @Test
-  void answersThatNobodyReadsHoldUpWhatIsBehindThem() throws Exception {
+  void unreadAnswersHoldUpWhatIsBehindThem() throws Exception {
     // The second answer is long, so that few of them fill the buffers of both sockets.
     served.store().put("long".getBytes(UTF_8), "v".repeat(10_000).getBytes(UTF_8));
     byte[] pair =
@@ -67,7 +67,7 @@ final class PipelinesHttpTest extends SharedServer {
       int refusals = 0;
       while (sent < enough && refusals < 500) {
         if (client.write(request) == 0) {
-          // A round trip of somebody else, in which the server could have gone on.
+          // A round trip of another client, in which the server could have gone on.
           served.get("/v1/keys/none").is(404);
           refusals++;
         } else {
@@ -78,7 +78,7 @@ final class PipelinesHttpTest extends SharedServer {
           sent++;
         }
       }
-      assertTrue(sent < enough, "all are carried out, and nobody has read an answer");
+      assertTrue(sent < enough, "all are carried out, and no answer was read");
 
       ByteBuffer rest = ByteBuffer.allocate(2 * pair.length);
       rest.put(request);

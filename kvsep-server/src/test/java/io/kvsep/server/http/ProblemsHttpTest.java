@@ -90,7 +90,7 @@ final class ProblemsHttpTest {
   }
 
   @Test
-  void aSyncThatFailsForNobodyShowsInHealth() {
+  void aFailedSyncWithoutAWaitingCallShowsInHealth() {
     CrashableStorage disk = new CrashableStorage();
     KvOptions options =
         KvOptions.builder().durability(Durability.async(Duration.ofMillis(50))).build();

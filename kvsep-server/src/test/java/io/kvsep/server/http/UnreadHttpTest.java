@@ -69,7 +69,7 @@ final class UnreadHttpTest {
   }
 
   @Test
-  void aPipelineThatNobodyReadsIsCut() throws Exception {
+  void anUnreadPipelineIsCut() throws Exception {
     try (Socket socket = narrow()) {
       socket.getOutputStream().write(ASK.formatted("long").repeat(REQUESTS).getBytes(UTF_8));
       awaitCut();

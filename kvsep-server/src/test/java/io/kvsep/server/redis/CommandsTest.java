@@ -411,7 +411,7 @@ final class CommandsTest {
         "EXEC", "*2^+OK^$1^4^");
   }
 
-  /** They would hold everybody up, and begin anew whenever anybody writes. */
+  /** They would keep all clients waiting, and begin anew with every write of another one. */
   @Test
   void whatGoesOverAllKeysIsRefusedInTransactions() throws IOException {
     for (String command : new String[] {"KEYS *", "DBSIZE", "SAVE", "RANDOMKEY"}) {

@@ -54,7 +54,7 @@ final class FuzzTest {
   @TempDir Path directory;
 
   @Test
-  void brokenInputHurtsNobodyElse() throws IOException {
+  void brokenInputHurtsNoOtherClient() throws IOException {
     try (RunningRedis redis = RunningRedis.in(directory, Clock.systemUTC(), options -> options);
         RawClient good = redis.connect()) {
       good.expect("SELECT 9", "+OK^");

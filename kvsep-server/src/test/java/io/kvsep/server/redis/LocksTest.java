@@ -118,7 +118,7 @@ final class LocksTest {
             String old = own.ask("GET turns");
             int turns = old.equals("$-1^") ? 0 : Integer.parseInt(old.split("\\^", -1)[1]);
             assertEquals("+OK^", own.ask("SET turns " + (turns + 1)));
-            assertEquals(":0^", own.ask("DELIFEQ lock nobody"));
+            assertEquals(":0^", own.ask("DELIFEQ lock other"));
             assertEquals("+OK^", own.ask("SET lock " + name + " IFEQ " + name + " PX 60000"));
             assertEquals(":1^", own.ask("DELIFEQ lock " + name));
             held++;

@@ -145,7 +145,7 @@ final class MixedPipelineTest {
         from = to;
       }
     } catch (IOException e) {
-      // Whoever waits for the replies says so.
+      // The client that waits for the replies says so.
       return;
     }
   }

@@ -25,7 +25,7 @@ final class QuickWritesTest {
         client.send("SET k 2^");
         while (!commits.hasQueuedThreads()) {
           if (Thread.interrupted()) {
-            throw new InterruptedException("nobody waits for the lock");
+            throw new InterruptedException("no thread waits for the lock");
           }
           Thread.onSpinWait();
         }

@@ -269,7 +269,7 @@ final class RoundErrorsTest {
   }
 
   @Test
-  void repliesOfALongCommandThatThereIsNoRoomForCloseNobodyElse() throws Exception {
+  void repliesOfALongCommandWithoutRoomCloseNoOtherClient() throws Exception {
     Client lost = new Client(4096);
     Client other = new Client(Integer.MAX_VALUE);
 

@@ -152,7 +152,7 @@ final class SlowReaderTest {
   }
 
   @Test
-  void aFewRepliesThatNobodyTakesAreWaitedForNoLonger() {
+  void aFewUnreadRepliesAreWaitedForNoLonger() {
     reader.reply(10);
     reader.passes(MILLIS - 1);
     assertTrue(reader.isOpen());
@@ -165,7 +165,7 @@ final class SlowReaderTest {
   @Test
   void whoHasTheShareOfManyIsClosedWhereAllHaveTooMuch() {
     reader.reply(ALL_BYTES_MAX + 100_000);
-    assertTrue(reader.isOpen(), "nobody else has anything");
+    assertTrue(reader.isOpen(), "no other client has anything");
     Reader modest = new Reader(state);
     modest.reply(100_000);
     assertTrue(modest.isOpen() && reader.isOpen());

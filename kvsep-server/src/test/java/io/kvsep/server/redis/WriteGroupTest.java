@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Commands of a store in which somebody else always writes first. */
+/** Commands of a store in which another writer is always first. */
 final class WriteGroupTest {
   private static final String LOST = "-ERR others changed the same keys all the time\r\n";
 
@@ -70,7 +70,7 @@ final class WriteGroupTest {
   private void commit() {
     clock.advance(millisEach);
     if (++commits <= commitsInVain) {
-      throw new ConflictException("somebody was faster");
+      throw new ConflictException("another writer was faster");
     }
   }
 
@@ -155,7 +155,7 @@ final class WriteGroupTest {
   }
 
   @Test
-  void nobodyTriesForClientsThatHaveLeft() {
+  void nothingIsTriedForClientsThatHaveLeft() {
     Session left = session();
     left.gone = true;
     Session other = session();
