@@ -315,7 +315,7 @@ final class ServedNodeTest {
 
   @Test
   void readsThatWaitForTheGroupTakeNoThread() throws Exception {
-    try (ServedGroup own = new ServedGroup(directory.resolve("waiting"), Duration.ofSeconds(5))) {
+    try (ServedGroup own = new ServedGroup(directory.resolve("waiting"), Duration.ofSeconds(10))) {
       String left = own.leader();
       own.put(left, "/v1/keys/k", "v").is(204);
       own.stop(own.followers());
