@@ -43,7 +43,7 @@ final class AllocationTest {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     double least = Double.MAX_VALUE;
     // Some objects exist until the compiler sees that they are not needed, which may take long
-    // while other processes want the processors.
+    // while other threads want the processors.
     long start = System.nanoTime();
     for (int round = 0; least >= allowed + 1 && (round < 40 || isWithinMinute(start)); round++) {
       long before = threads.getCurrentThreadAllocatedBytes();

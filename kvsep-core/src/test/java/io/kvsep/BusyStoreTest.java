@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Calls that need all other threads to pause get that, however busy the threads are. */
+/** Calls that need all other threads to pause succeed, however busy those threads are. */
 @Timeout(value = 60, unit = TimeUnit.SECONDS) // what is tried here hangs when it fails
 final class BusyStoreTest {
   private static final int THREADS = 4;

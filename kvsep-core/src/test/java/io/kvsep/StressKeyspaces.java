@@ -66,7 +66,7 @@ final class StressKeyspaces {
     model.count("keyspaces dropped");
   }
 
-  /** A thread that uses a dropped keyspace gets that error, or that the store is closed. */
+  /** A use of a dropped keyspace gets an error that says so, or that the store is closed. */
   private static void assertRefused(Runnable use) {
     try {
       use.run();

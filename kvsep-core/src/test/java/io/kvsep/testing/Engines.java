@@ -35,7 +35,7 @@ public final class Engines {
 
   private static final long SEGMENT_BYTES = 20 << 10;
 
-  /** A few kilobytes a memtable, tables of a few blocks; a few blocks stay cached. */
+  /** A few kilobytes a memtable, tables of a few blocks. */
   public static final Shape TINY = tiny(MEMTABLE_BYTES, /* packsBlocks= */ true);
 
   /** As {@link #TINY}, with blocks that can be tampered with. */

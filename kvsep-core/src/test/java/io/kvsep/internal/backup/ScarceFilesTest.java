@@ -47,9 +47,7 @@ final class ScarceFilesTest {
     assertEquals(List.of(), disk.openFiles());
   }
 
-  /**
-   * Its name has the number of the process that made the file, so that it is deleted with others.
-   */
+  /** The file stays: the caller that made it deletes it with others. */
   @Test
   void aTableIsClosed() throws IOException {
     StorageFile file = disk.create(StoreFiles.table(1));

@@ -16,7 +16,7 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** An open cursor keeps what its moment needs, whatever becomes of it for other readers. */
+/** An open cursor keeps the entries of its snapshot, also after other readers have lost them. */
 final class CursorPinTest {
   private static final ScanBounds ALL = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE);
 

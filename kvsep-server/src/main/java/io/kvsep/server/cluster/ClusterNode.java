@@ -73,7 +73,8 @@ public interface ClusterNode extends AutoCloseable {
 
   /**
    * Completes with a position behind every write that was acknowledged before the call, so that
-   * stale reads that see it are linearizable. Null if the node has several shards.
+   * stale reads that see it are linearizable. Fails if the cluster does not answer, see {@link
+   * #unavailable}. Null if the node has several shards.
    */
   default @Nullable CompletableFuture<LogPosition> barrier() {
     return null;
