@@ -103,16 +103,17 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   }
 
   /**
-   * Call before the cursor reads its value, inside the epochs, when {@link #isDue}.
+   * Call before the cursor reads its value, inside the epochs, when {@link #isDue}. Returns whether
+   * the value was loaded.
    *
    * @param pointerOffset of the pointer in the payload
    * @param stepsLeft entries the cursor may still find
    */
-  void reach(VisibleIterator cursor, long pointerOffset, long stepsLeft) {
+  boolean reach(VisibleIterator cursor, long pointerOffset, long stepsLeft) {
     long movesSince = moves - movesAtRead;
     movesAtRead = moves;
     if (entriesAsked == 0 && (movesSince == 0 || movesSince > MOVES_PER_READ_MAX)) {
-      return;
+      return false;
     }
     // The scout must not swallow a page fault of the cursor.
     Region.requirePagesRead();
@@ -133,6 +134,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
       device.start(following);
     }
     batch.finish();
+    return batch.covers(payload, pointerOffset);
   }
 
   /** As {@link #reach}; does nothing and returns false unless the value is one of many in order. */

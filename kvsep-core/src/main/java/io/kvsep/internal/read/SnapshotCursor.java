@@ -368,10 +368,9 @@ public final class SnapshotCursor extends BoundedCursor {
     if (ahead != null) {
       if (!ahead.isDue()) {
         ahead.approach(iterator, stepsLeft());
-      } else if (ahead.loadOrdered(iterator, offset)) {
+      } else if (ahead.loadOrdered(iterator, offset)
+          || ahead.reach(iterator, offset, stepsLeft())) {
         memory.expectLoaded();
-      } else {
-        ahead.reach(iterator, offset, stepsLeft());
       }
     }
     reads

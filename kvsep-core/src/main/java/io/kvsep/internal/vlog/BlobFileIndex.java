@@ -22,6 +22,8 @@ final class BlobFileIndex {
   /** Interpolation finds evenly spread offsets in two or three steps; bisection bounds the rest. */
   private static final int INTERPOLATIONS_MAX = 4;
 
+  private static final int PAGE_BYTES = 4 << 10;
+
   private final Region mapping;
 
   private final long[] segments;
@@ -29,10 +31,18 @@ final class BlobFileIndex {
   /** File offset of each old segment's relocations, then the end of the last ones. */
   private final long[] starts;
 
-  private BlobFileIndex(Region mapping, long[] segments, long[] starts) {
+  /** Lowest and highest old offset of each old segment, where a search begins. */
+  private final long[] lowest;
+
+  private final long[] highest;
+
+  private BlobFileIndex(
+      Region mapping, long[] segments, long[] starts, long[] lowest, long[] highest) {
     this.mapping = mapping;
     this.segments = segments;
     this.starts = starts;
+    this.lowest = lowest;
+    this.highest = highest;
   }
 
   /**
@@ -85,25 +95,35 @@ final class BlobFileIndex {
     long start = starts[index];
     long low = 0;
     long high = (starts[index + 1] - start) / BlobFileFormat.RELOCATION_BYTES - 1;
-    long lowest = oldOffset(start, low, cold);
-    long highest = oldOffset(start, high, cold);
-    // Entries low to high are within lowest to highest. In an unsorted table the search misses, but
+    long least = lowest[index];
+    long most = highest[index];
+    // The later probes of a search are near each other: few pages have to be asked for.
+    long loadedFrom = 0;
+    long loadedTo = 0;
+    // Entries low to high are within least to most. In an unsorted table the search misses, but
     // stays in bounds and terminates.
-    for (int step = 0; low <= high && offset >= lowest && offset <= highest; step++) {
+    for (int step = 0; low <= high && offset >= least && offset <= most; step++) {
       long probe =
-          step < INTERPOLATIONS_MAX && highest > lowest
-              ? low + (offset - lowest) * (high - low) / (highest - lowest)
+          step < INTERPOLATIONS_MAX && most > least
+              ? low + (offset - least) * (high - low) / (most - least)
               : (low + high) >>> 1;
-      long found = oldOffset(start, probe, cold);
+      long at = start + probe * BlobFileFormat.RELOCATION_BYTES;
+      long end = at + BlobFileFormat.RELOCATION_BYTES;
+      if (at < loadedFrom || end > loadedTo) {
+        cold.load(mapping, at, BlobFileFormat.RELOCATION_BYTES);
+        loadedFrom = at & -PAGE_BYTES;
+        loadedTo = (end + PAGE_BYTES - 1) & -PAGE_BYTES;
+      }
+      long found = mapping.getInt(at) & 0xffffffffL;
       if (found == offset) {
-        return mapping.getInt(start + probe * BlobFileFormat.RELOCATION_BYTES + 4) & 0xffffffffL;
+        return mapping.getInt(at + 4) & 0xffffffffL;
       }
       if (found < offset) {
         low = probe + 1;
-        lowest = found + 1;
+        least = found + 1;
       } else {
         high = probe - 1;
-        highest = found - 1;
+        most = found - 1;
       }
     }
     return -1;
@@ -141,12 +161,6 @@ final class BlobFileIndex {
       next = offset >= least && offset < next ? offset : next;
     }
     return next;
-  }
-
-  private long oldOffset(long start, long index, ColdReadPolicy cold) {
-    long at = start + index * BlobFileFormat.RELOCATION_BYTES;
-    cold.load(mapping, at, BlobFileFormat.RELOCATION_BYTES);
-    return mapping.getInt(at) & 0xffffffffL;
   }
 
   private static final class Reading {
@@ -197,7 +211,18 @@ final class BlobFileIndex {
             name, recordsEnd, "relocations with " + LogFormat.hex(found), LogFormat.hex(crc));
       }
       checkDirectory(relocationsEnd, segments, starts);
-      return new BlobFileIndex(mapping, segments, starts);
+      long[] lowest = new long[segments.length];
+      long[] highest = new long[segments.length];
+      for (int i = 0; i < segments.length; i++) {
+        lowest[i] = oldOffset(starts[i]);
+        highest[i] = oldOffset(starts[i + 1] - BlobFileFormat.RELOCATION_BYTES);
+      }
+      return new BlobFileIndex(mapping, segments, starts, lowest, highest);
+    }
+
+    private long oldOffset(long at) throws IOException {
+      fill(at, BlobFileFormat.RELOCATION_BYTES);
+      return unsigned(0);
     }
 
     private void checkFooter(long footer) {

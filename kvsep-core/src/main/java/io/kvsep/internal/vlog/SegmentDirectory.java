@@ -113,13 +113,17 @@ public final class SegmentDirectory {
    * @return false only in a damaged store
    */
   boolean locate(long id, long offset, RecordPlace result) {
+    return locate(id, offset, cold, result);
+  }
+
+  private boolean locate(long id, long offset, ColdReadPolicy relocations, RecordPlace result) {
     Segment own = find(id);
     if (own != null) {
       result.set(own, offset);
       return true;
     }
     for (Segment home : table.homesOf(id)) {
-      long found = home.find(id, offset, cold);
+      long found = home.find(id, offset, relocations);
       if (found >= 0) {
         result.set(home, found);
         return true;
@@ -129,7 +133,14 @@ public final class SegmentDirectory {
   }
 
   void require(long id, long offset, RecordPlace result) {
-    if (locate(id, offset, result)) {
+    require(id, offset, /* isLoaded= */ false, result);
+  }
+
+  /**
+   * @param isLoaded whether the relocations of the record were just read
+   */
+  void require(long id, long offset, boolean isLoaded, RecordPlace result) {
+    if (locate(id, offset, isLoaded ? ColdReadPolicy.WARM : cold, result)) {
       return;
     }
     // The pointer or the relocations may be from an unreadable page.

@@ -82,7 +82,7 @@ public final class ValueReader {
     Segment segment = directory.find(target.segment);
     if (segment == null) {
       // The segment was rewritten; the offset is now that in its home.
-      directory.require(target.segment, offset, scratch.place);
+      directory.require(target.segment, offset, isLoaded, scratch.place);
       segment = scratch.place.segment();
       offset = scratch.place.offset();
     }

@@ -14,6 +14,7 @@ import io.kvsep.internal.feed.ChangeReader;
 import io.kvsep.internal.read.SnapshotCursor;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Fault;
+import io.kvsep.testing.FixedMemory;
 import io.kvsep.testing.Operation;
 import java.util.Iterator;
 import java.util.List;
@@ -118,6 +119,19 @@ final class ScatteredFilesTest {
     }
     store.reclaim();
     assertEquals(0, longReads());
+  }
+
+  @Test
+  void aScanOfAColdStoreAsksForEachMovedValueOnce() {
+    try (ScatteredStore cold = new ScatteredStore(() -> 0, FixedMemory.NONE)) {
+      cold.fill(/* inOrder= */ false);
+      cold.rest();
+      assertTrue(cold.inOrder() >= SEGMENTS - 1, cold.inOrder() + " in order");
+      cold.loads.clear();
+      cold.requireAll();
+      double loads = (double) cold.loads.size() / ENTRIES;
+      assertTrue(loads < 2.5, loads + " for a value, its relocation and its key");
+    }
   }
 
   /** Loads of more than a record. */

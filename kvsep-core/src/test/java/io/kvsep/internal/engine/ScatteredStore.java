@@ -17,6 +17,7 @@ import io.kvsep.internal.read.StoreReads;
 import io.kvsep.testing.ConfigDraft;
 import io.kvsep.testing.CrashableStorage;
 import io.kvsep.testing.Engines;
+import io.kvsep.testing.FixedMemory;
 import io.kvsep.testing.ManualScheduler;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -52,10 +53,15 @@ public final class ScatteredStore implements AutoCloseable {
   private final TreeMap<Integer, byte[]> model = new TreeMap<>();
 
   ScatteredStore(LongSupplier orderFromBytes) {
+    this(orderFromBytes, FixedMemory.AMPLE);
+  }
+
+  ScatteredStore(LongSupplier orderFromBytes, FixedMemory memory) {
     engine =
         StorageEngine.open(
             ConfigDraft.of(Engines.config(new Loading(storage), scheduler))
                 .compressionBytesMin(Integer.MAX_VALUE)
+                .memory(memory)
                 .segmentBytes(SEGMENT_BYTES)
                 .shape(Engines.withUnorderedFlushes())
                 .reclaim(

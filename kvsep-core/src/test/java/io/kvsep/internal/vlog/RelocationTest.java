@@ -72,6 +72,27 @@ final class RelocationTest {
   }
 
   @Test
+  void aSearchAsksForFewPages() throws IOException {
+    try (RelocationFixture files = new RelocationFixture()) {
+      files.startSegment(1);
+      Random random = new Random(1);
+      List<Sample> samples = new ArrayList<>();
+      for (int i = 0; i < 3_000; i++) {
+        samples.add(files.put("key" + i, 20 + random.nextInt(40)));
+      }
+      files.startSegment(2);
+      Collections.shuffle(samples, random);
+      files.list(3, files.relocate(3, samples), samples);
+      files.drop(1);
+      files.log.beCold();
+      files.log.loads.clear();
+      files.check(samples);
+      double loads = (double) files.log.loads.size() / samples.size();
+      assertTrue(loads < 2.5, loads + " for the record and its relocation");
+    }
+  }
+
+  @Test
   void aPointerMayNameTheRelocatedFileItself() throws IOException {
     try (RelocationFixture files = new RelocationFixture()) {
       files.startSegment(1);
