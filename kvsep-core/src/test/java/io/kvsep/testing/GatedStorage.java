@@ -22,6 +22,7 @@ public final class GatedStorage extends ForwardingStorage {
   private int readsWaiting;
   private int readsWaitingMost;
   private long reads;
+  private int longestLoad;
 
   public GatedStorage(Storage storage) {
     super(storage);
@@ -57,6 +58,11 @@ public final class GatedStorage extends ForwardingStorage {
   /** Reads of the log that were begun. */
   public synchronized long reads() {
     return reads;
+  }
+
+  /** Bytes of the longest load of a part of a mapping. */
+  public synchronized int longestLoad() {
+    return longestLoad;
   }
 
   /** Returns once so many reads are held back. */
@@ -100,6 +106,9 @@ public final class GatedStorage extends ForwardingStorage {
   public boolean load(ByteBuffer mapped) {
     boolean isRead = nothingInMemory && mapped.remaining() >= gatedBytesMin;
     if (isRead) {
+      synchronized (this) {
+        longestLoad = Math.max(longestLoad, mapped.remaining());
+      }
       pass();
     }
     return isRead;

@@ -2,6 +2,7 @@ package io.kvsep.internal.read;
 
 import io.kvsep.internal.concurrent.Scheduler;
 import io.kvsep.internal.concurrent.Scheduler.Lane;
+import io.kvsep.internal.concurrent.Ticker;
 import io.kvsep.internal.memory.Epochs;
 import io.kvsep.internal.vlog.ReadBatch;
 import java.util.function.Consumer;
@@ -13,10 +14,16 @@ import java.util.function.Consumer;
 final class DeviceReads {
   private final Scheduler scheduler;
   private final Epochs<ReadContext> epochs;
+  private final Ticker ticker;
 
-  DeviceReads(Scheduler scheduler, Epochs<ReadContext> epochs) {
+  DeviceReads(Scheduler scheduler, Epochs<ReadContext> epochs, Ticker ticker) {
     this.scheduler = scheduler;
     this.epochs = epochs;
+    this.ticker = ticker;
+  }
+
+  long nanos() {
+    return ticker.nanos();
   }
 
   /**

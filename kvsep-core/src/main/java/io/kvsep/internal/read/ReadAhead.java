@@ -43,6 +43,9 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   /** Maximum entries the scout passes per pointer of a batch. */
   private static final int ENTRIES_PASSED = 4;
 
+  /** What was loaded longer ago may have left memory. */
+  private static final long LOADED_NANOS = 100_000_000;
+
   /** Records prefetched into the processor caches at once. */
   private static final int NEAR_RECORDS = 8;
 
@@ -69,6 +72,11 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
   private int entriesNext;
   private @Nullable ReadBatch current;
   private @Nullable ReadBatch following;
+
+  /** When the loads of the two batches began. */
+  private long currentSince;
+
+  private long followingSince;
   private long moves;
   private long movesAtRead = Long.MIN_VALUE / 2;
 
@@ -104,7 +112,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
 
   /**
    * Call before the cursor reads its value, inside the epochs, when {@link #isDue}. Returns whether
-   * the value was loaded.
+   * the value was loaded a short time ago.
    *
    * @param pointerOffset of the pointer in the payload
    * @param stepsLeft entries the cursor may still find
@@ -123,18 +131,21 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
       batch = following;
       if (batch != null && batch.covers(payload, pointerOffset)) {
         cancel(current);
+        currentSince = followingSince;
       } else {
         restart(cursor, stepsLeft);
         batch = collect();
         current = batch;
+        currentSince = device.nanos();
         device.start(batch);
       }
       current = batch;
       following = collect();
+      followingSince = device.nanos();
       device.start(following);
     }
     batch.finish();
-    return batch.covers(payload, pointerOffset);
+    return device.nanos() - currentSince < LOADED_NANOS && batch.covers(payload, pointerOffset);
   }
 
   /** As {@link #reach}; does nothing and returns false unless the value is one of many in order. */

@@ -77,7 +77,7 @@ public final class StoreReads {
     this.currentState = currentState;
     this.snapshots = snapshots;
     this.values = values;
-    this.device = new DeviceReads(config.scheduler(), epochs);
+    this.device = new DeviceReads(config.scheduler(), epochs, config.ticker());
     this.points = new PointReader(values, config.clock());
     this.clock = config.clock();
     this.ticker = config.ticker();

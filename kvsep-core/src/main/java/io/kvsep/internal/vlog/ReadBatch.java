@@ -3,6 +3,7 @@ package io.kvsep.internal.vlog;
 import io.kvsep.error.KvException;
 import io.kvsep.internal.concurrent.Uninterruptibles;
 import io.kvsep.internal.iterator.ValuePointer;
+import io.kvsep.internal.memory.PageFault;
 import io.kvsep.internal.memory.Region;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -164,15 +165,24 @@ public final class ReadBatch {
 
   /** Claims and reads a piece. Returns whether it came from the device; null if none is left. */
   private @Nullable Boolean readNext() {
+    // Faults of earlier reads belong to their reader.
+    Region.requirePagesRead();
     int index = claimed.get() < pieces.size() ? claimed.getAndIncrement() : pieces.size();
     if (index >= pieces.size()) {
       return null;
     }
     Piece piece = pieces.get(index);
     try {
-      return load(piece);
+      boolean isSlow = load(piece);
+      Region.requirePagesRead();
+      return isSlow;
     } catch (KvException e) {
       // Left to the reader of the record.
+      return true;
+    } catch (InternalError e) {
+      if (!PageFault.is(e)) {
+        throw e;
+      }
       return true;
     } finally {
       unread.countDown();

@@ -68,6 +68,7 @@ final class ReadAheadTest {
   private FixedMemory memory = FixedMemory.NONE;
 
   private Shape shape = Engines.TINY;
+  private volatile long nanos;
 
   @AfterEach
   void close() {
@@ -260,6 +261,22 @@ final class ReadAheadTest {
       assertFalse(cursor.next());
     }
     assertEquals(3, storage.reads() - before, "reads for three values");
+    assertTrue(storage.longestLoad() < VALUE_BYTES, "each was read ahead, in a piece");
+  }
+
+  @Test
+  void whatWasReadAheadLongAgoIsAskedForAgain() {
+    StorageEngine store = cold(threads());
+    ScanBounds all = new ScanBounds(0, null, null, false, false, Long.MAX_VALUE, 128);
+    try (SnapshotCursor cursor = store.reads().cursor(all, StoreReads.LATEST)) {
+      assertTrue(cursor.next());
+      assertValue(cursor, 0);
+      assertTrue(storage.longestLoad() < VALUE_BYTES, "read ahead, in a piece");
+      nanos += 1_000_000_000;
+      assertTrue(cursor.next());
+      assertValue(cursor, 1);
+      assertTrue(storage.longestLoad() >= VALUE_BYTES, "asked for before it is read");
+    }
   }
 
   @Test
@@ -482,6 +499,7 @@ final class ReadAheadTest {
                 .compressionBytesMin(Integer.MAX_VALUE)
                 .segmentBytes(2 << 20)
                 .memory(memory)
+                .ticker(() -> nanos)
                 .shape(shape)
                 .build());
     engine = opened;

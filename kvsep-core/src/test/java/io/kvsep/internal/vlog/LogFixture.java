@@ -212,6 +212,12 @@ final class LogFixture implements AutoCloseable {
     return nothingInMemory;
   }
 
+  /** As {@link #read}, of a record that was just loaded. */
+  byte[] readLoaded(byte[] pointer, byte[] key) {
+    scratch.expectLoaded();
+    return read(pointer, key);
+  }
+
   byte[] read(byte[] pointer, byte[] key) {
     Region region = ledger.allocate(MemoryPurpose.READ, pointer.length + key.length + 2L);
     EpochSlot<SlotContext> slot = epochs.enter();

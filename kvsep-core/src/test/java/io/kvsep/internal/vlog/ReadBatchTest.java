@@ -66,6 +66,14 @@ final class ReadBatchTest {
   }
 
   @Test
+  void aPageThatCannotBeReadIsLeftToTheReaderOfItsRecord() {
+    log.loadableBytesMax = 0;
+    ReadBatch batch = batch(40, 10);
+    finish(batch);
+    assertEquals(2, log.loads.size());
+  }
+
+  @Test
   void neighboursAreReadTogetherAndTwinsOnce() {
     finish(batch(12, 10, 11, 10));
     int length = ValuePointer.recordLength(pointers, place(10));

@@ -89,6 +89,11 @@ final class RelocationTest {
       files.check(samples);
       double loads = (double) files.log.loads.size() / samples.size();
       assertTrue(loads < 2.5, loads + " for the record and its relocation");
+
+      files.log.loads.clear();
+      Sample last = samples.get(samples.size() - 1);
+      assertArrayEquals(last.value(), files.log.readLoaded(last.pointer(), last.key()));
+      assertEquals(List.of(), files.log.loads, "of what was just loaded");
     }
   }
 
