@@ -62,6 +62,15 @@ public final class Documents {
         .toList();
   }
 
+  /**
+   * A file of the documents.
+   *
+   * @param document file in {@code docs}
+   */
+  public static Path file(String document) {
+    return docs().resolve(document);
+  }
+
   private static String dense(String text) {
     return text.replaceAll("\\s+", "");
   }
