@@ -1,6 +1,7 @@
 package io.kvsep.internal.read;
 
 import io.kvsep.EntryInfo;
+import io.kvsep.error.CorruptionException;
 import io.kvsep.internal.base.Tag;
 import io.kvsep.internal.iterator.Payload;
 import io.kvsep.internal.iterator.RangeTombstones;
@@ -113,7 +114,16 @@ final class PointReader {
         continue;
       }
       long deleted = deletedAt(table, key, length, sequence);
-      if (get(table, reader, context, hash, seekTag, /* last= */ false)) {
+      boolean isFound;
+      try {
+        isFound = get(table, reader, context, hash, seekTag, /* last= */ false);
+      } catch (CorruptionException e) {
+        if (table.covers(key, 0, length)) {
+          throw e;
+        }
+        isFound = false;
+      }
+      if (isFound) {
         return Tag.sequence(context.lookup.tag) > deleted;
       }
       if (deleted != RangeTombstones.NOTHING) {

@@ -107,10 +107,13 @@ public final class TableFile implements AutoCloseable, ReaderCache.Holder<TableR
     if (current != null) {
       return current;
     }
+    return covers(key, offset, length) ? reader() : null;
+  }
+
+  /** Whether the range from the smallest to the largest key has the key. */
+  public boolean covers(Region key, long offset, int length) {
     return key.compareTo(offset, length, meta.smallestKey()) >= 0
-            && key.compareTo(offset, length, meta.largestKey()) <= 0
-        ? reader()
-        : null;
+        && key.compareTo(offset, length, meta.largestKey()) <= 0;
   }
 
   /** On the heap: valid even after the table is closed. */
