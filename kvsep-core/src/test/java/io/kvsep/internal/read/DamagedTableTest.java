@@ -13,6 +13,7 @@ import io.kvsep.testing.Engines;
 import io.kvsep.testing.ManualScheduler;
 import java.io.IOException;
 import java.util.Collections;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** A damaged table of level 0 leaves keys outside its range readable, wherever the damage is. */
@@ -70,7 +71,7 @@ final class DamagedTableTest {
     assertNull(get(engine, '~'));
   }
 
-  private static byte[] get(StorageEngine engine, char letter) {
+  private static byte @Nullable [] get(StorageEngine engine, char letter) {
     return engine.reads().get(0, key(letter), StoreReads.LATEST);
   }
 

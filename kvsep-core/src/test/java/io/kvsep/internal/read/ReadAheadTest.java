@@ -31,6 +31,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -68,7 +69,7 @@ final class ReadAheadTest {
   private FixedMemory memory = FixedMemory.NONE;
 
   private Shape shape = Engines.TINY;
-  private volatile long nanos;
+  private final AtomicLong nanos = new AtomicLong();
 
   @AfterEach
   void close() {
@@ -272,7 +273,7 @@ final class ReadAheadTest {
       assertTrue(cursor.next());
       assertValue(cursor, 0);
       assertTrue(storage.longestLoad() < VALUE_BYTES, "read ahead, in a piece");
-      nanos += 1_000_000_000;
+      nanos.addAndGet(1_000_000_000);
       assertTrue(cursor.next());
       assertValue(cursor, 1);
       assertTrue(storage.longestLoad() >= VALUE_BYTES, "asked for before it is read");
@@ -499,7 +500,7 @@ final class ReadAheadTest {
                 .compressionBytesMin(Integer.MAX_VALUE)
                 .segmentBytes(2 << 20)
                 .memory(memory)
-                .ticker(() -> nanos)
+                .ticker(nanos::get)
                 .shape(shape)
                 .build());
     engine = opened;
