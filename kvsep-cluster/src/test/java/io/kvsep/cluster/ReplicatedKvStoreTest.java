@@ -112,7 +112,9 @@ final class ReplicatedKvStoreTest {
                       bytes("text"),
                       text -> bytes((text == null ? "" : new String(text, UTF_8)) + "x"));
                 }
-              }));
+              },
+              // The common pool may have one thread, which the group needs.
+              call -> new Thread(call).start()));
     }
     threads.forEach(CompletableFuture::join);
     assertEquals(15, ByteBuffer.wrap(view.get(bytes("n"))).getLong());
