@@ -127,14 +127,17 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
     Region.requirePagesRead();
     Region payload = cursor.payloadRegion();
     ReadBatch batch = current;
-    if (batch == null || !batch.covers(payload, pointerOffset)) {
+    boolean isCovered = batch != null && batch.covers(payload, pointerOffset);
+    if (batch == null || !isCovered) {
       batch = following;
-      if (batch != null && batch.covers(payload, pointerOffset)) {
+      isCovered = batch != null && batch.covers(payload, pointerOffset);
+      if (batch != null && isCovered) {
         cancel(current);
         currentSince = followingSince;
       } else {
         restart(cursor, stepsLeft);
         batch = collect();
+        isCovered = batch.covers(payload, pointerOffset);
         current = batch;
         currentSince = device.nanos();
         device.start(batch);
@@ -145,7 +148,7 @@ final class ReadAhead implements PrefetchSink, AutoCloseable {
       device.start(following);
     }
     batch.finish();
-    return device.nanos() - currentSince < LOADED_NANOS && batch.covers(payload, pointerOffset);
+    return isCovered && device.nanos() - currentSince < LOADED_NANOS;
   }
 
   /** As {@link #reach}; does nothing and returns false unless the value is one of many in order. */
